@@ -21,6 +21,7 @@ from bpetite.specification.added_tokens import (
     sections,
     unchanged,
 )
+from bpetite.specification.dropout import Dropout, dropped, merge_some
 
 _UNKNOWN = -1
 """A byte that is not a token."""
@@ -35,6 +36,8 @@ def encode(
     merges: Sequence[Pair],
     special_tokens: Mapping[str, int],
     pattern: Pattern = PRETOKENIZER_PATTERN,
+    *,
+    dropout: Dropout | None = None,
     **rules: Any,
 ) -> list[int]:
     """Encode text; occurrences of special tokens become their ids; the rules are those of `encode_ordinary`.
@@ -48,7 +51,10 @@ def encode(
         if is_special:
             ids.append(special_tokens[segment])
         else:
-            ids += encode_ordinary(segment, vocab, merges, special_tokens, pattern, **rules)
+            ids += encode_ordinary(
+                segment, vocab, merges, special_tokens, pattern, dropout=dropout, **rules
+            )
+        dropout = dropout and dropout.behind(len(segment.encode("utf-8")))
     return ids
 
 
@@ -100,6 +106,7 @@ def encode_ordinary(
     drops_missing: bool = False,
     left_out: str | None = None,
     ends_words: bool = False,
+    dropout: Dropout | None = None,
 ) -> Iterator[int]:
     """Encode text without looking for special tokens.
 
@@ -122,6 +129,10 @@ def encode_ordinary(
     a token: so tokens at the end of a word are others. A provisional token with the mark is the
     last byte of a word that is no token there.
 
+    With `dropout`, merges are left out at random (`specification/dropout.py`), and no token is taken
+    for a whole pretoken. The bytes of a character are put together as ever if parts of characters
+    are provisional, and so is what a mark follows: these are what other vocabularies begin with.
+
     >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"abab", 257: b"ab"}
     >>> list(encode_ordinary("xabab abab", vocab, [(257, 257), (97, 98)], {}))
     [120, 256, 32, 256]
@@ -142,10 +153,13 @@ def encode_ordinary(
     id_of_byte = _base_ids(vocab, special_tokens)
     rank_of = ranks(merges, equal_ranks)
     id_of_pair = dict(zip(merges, merge_ids(vocab, merges, special_tokens), strict=True))
-    whole = _ordinary(vocab, special_tokens) if whole_pretoken_first else {}
+    whole = _ordinary(vocab, special_tokens) if whole_pretoken_first and not dropout else {}
     # Of equal tokens, the smallest id stays, which comes last.
     id_of_whole = {token: token_id for token_id, token in reversed(whole.items())}
+    has_characters = any(vocab[token_id][-1:] != b"\xff" for token_id in provisional)
+    offset = 0
     for pretoken in pretokenize(text, pattern):
+        start, offset = offset, offset + len(pretoken)
         if left_out is not None and consists_of(pretoken, left_out):
             continue
         if pretoken in id_of_whole:
@@ -158,7 +172,20 @@ def encode_ordinary(
             ids.append(id_of_byte[_WORD_END])
         if drops_missing:
             ids = [token_id for token_id in ids if token_id != _UNKNOWN]
-        _merge_all(ids, rank_of, id_of_pair)
+        if dropout is None:
+            _merge_all(ids, rank_of, id_of_pair)
+        else:
+            units = []
+            for unit in _units(ids, vocab, has_characters):
+                _merge_all(unit, rank_of, id_of_pair)
+                units += unit
+            ids = units
+            merge_some(
+                ids,
+                lambda left, right: rank_of.get((left, right)),
+                lambda left, right: id_of_pair[left, right],
+                dropped(dropout, start),
+            )
         if ends_words and ids and ids[-1] in provisional:
             ids[-1] = _UNKNOWN
         if drops_missing and ids[-1:] == [_UNKNOWN]:
@@ -174,6 +201,26 @@ def encode_ordinary(
                 yield from [id_of_byte[byte] for byte in vocab[token_id]] * length
             else:
                 yield from [token_id] * length
+
+
+def _units(
+    ids: Sequence[int], vocab: Mapping[int, bytes], has_characters: bool
+) -> Iterator[list[int]]:
+    """Yield the bytes that are never apart: those of a character, if they are its parts, and of a mark.
+
+    >>> list(_units([0, 1, 2], {0: b"a", 1: b"\\xc3", 2: b"\\xa9"}, True))
+    [[0], [1, 2]]
+    """
+    unit: list[int] = []
+    for token_id in ids:
+        byte = vocab.get(token_id, b"?")[0]
+        goes_on = byte == _WORD_END or (has_characters and byte & 0xC0 == 0x80)
+        if unit and not goes_on:
+            yield unit
+            unit = []
+        unit.append(token_id)
+    if unit:
+        yield unit
 
 
 def lasting(pretoken: bytes, vocab: Mapping[int, bytes], provisional: Collection[int]) -> bytes:

@@ -205,6 +205,7 @@ class CountTable:
         boundaries: Sequence[str] = (),
         count_unmatched: bool = True,
         normalization: Sequence[Sequence[str]] = (),
+        added_tokens: Sequence[tuple[str, int, Sequence[str]]] = (),
     ) -> CountTable: ...
     def add_files(
         self,
@@ -235,6 +236,11 @@ class CountTable:
 
     def merge(self, other: CountTable, times: int = 1) -> None:
         """Add the counts of another table so many times, but its documents and bytes once."""
+
+    def uses(
+        self, encoder: Encoder, *, num_threads: int | None = ..., progress: Progress | None = None
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+        """Return the ids that the pretokens become, in ascending order, and how often each is used."""
 
     def settle(self) -> None:
         """Prepare for several readings: if anything is in temporary files, move the rest there, too."""
@@ -562,6 +568,14 @@ class Encoder:
     def with_added_tokens(self, added_tokens: Sequence[tuple[str, int, Sequence[str]]]) -> Encoder:
         """Return an encoder with other added tokens, which shares everything else with this one."""
 
+    def with_dropout(
+        self, probability: float, seed: int, document: int = 0, begun: int = 0
+    ) -> Encoder:
+        """Return an encoder with BPE dropout, for `encode`, `encode_batch`, their arrays, and offsets alone.
+
+        The first text of a call has the number `document`, and so many bytes of it have `begun` before.
+        """
+
     @property
     def memory(self) -> int:
         """The bytes that the cache takes at most."""
@@ -596,11 +610,6 @@ class Encoder:
         self, texts: Texts, special: Special = ..., num_threads: int | None = ...
     ) -> list[int]:
         """Return the number of ids of each text."""
-
-    def uses(
-        self, counts: CountTable, *, num_threads: int | None = ..., progress: Progress | None = None
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-        """Return the ids that counted pretokens become, in ascending order, and how often each is used."""
 
     def encode_stream(self, special: Special = ...) -> EncodeStream:
         """Begin a text that arrives in pieces."""

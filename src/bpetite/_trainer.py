@@ -25,8 +25,9 @@ from bpetite._constants import (
     Pair,
     Pattern,
 )
-from bpetite._pretokenizer import pieces, split_at_specials
-from bpetite.dialect import Dialect
+from bpetite._pretokenizer import pieces, pretokenize, split_at_specials
+from bpetite.dialect import Dialect, unmatched_text_of
+from bpetite.specification.added_tokens import AddedToken, Normalize, sections
 from bpetite.specification.normalizer import Beginning, Step, aligned
 
 Word = tuple[int, ...]
@@ -138,6 +139,22 @@ def train_bpe(
     )
 
 
+def count_like(
+    text: str, tokens: Sequence[AddedToken], normalize: Normalize, pattern: Pattern
+) -> Counter[bytes]:
+    """Count the pretokens that a tokenizer makes tokens of; its added tokens are not among them.
+
+    >>> from bpetite.specification.added_tokens import unchanged
+    >>> dict(count_like("a <s>a", [AddedToken("<s>", 0, lstrip=True)], unchanged, ".+"))
+    {b'a': 2}
+    """
+    counts: Counter[bytes] = Counter()
+    for section in sections(text, tokens, normalize):
+        if section.token_id is None:
+            counts.update(pretokenize(section.text, pattern))
+    return counts
+
+
 def _normalized_segments(
     corpus: str, boundaries: Sequence[str], normalization: Sequence[Step]
 ) -> Iterator[str]:
@@ -168,7 +185,7 @@ def _count_words(
     boundaries = rules.boundaries(special_tokens)
     for segment in _normalized_segments(corpus, boundaries, normalization):
         for piece, is_match in pieces(segment, pattern):
-            if is_match or rules.unmatched_text_of(pattern) == "counted":
+            if is_match or unmatched_text_of(rules, pattern) == "counted":
                 word = tuple(id_of[bytes([byte])] for byte in piece)
                 words[word] += 1
     return words

@@ -119,18 +119,6 @@ class Dialect(Record):
         texts = tuple(several("special_tokens", "str", special_tokens))
         return texts if self.specials_in_corpus == "boundary" else ()
 
-    def unmatched_text_of(self, pattern: Pattern) -> str:
-        """Return what becomes of text between the matches of a pattern: `unmatched_text` says it.
-
-        The pattern `superwords` leaves nearly all words between its matches: they are counted.
-
-        >>> rules = Dialect.named("tiktoken")
-        >>> rules.unmatched_text_of("[a-z]+"), rules.unmatched_text_of(SUPERWORDS_PATTERN)
-        ('skipped', 'counted')
-        """
-        steps = (pattern,) if isinstance(pattern, str) else pattern
-        return "counted" if SUPERWORDS_PATTERN in steps else self.unmatched_text
-
     def base_bytes(self) -> bytes:
         """Return the 256 byte values in the order in which the base tokens get their ids.
 
@@ -212,3 +200,16 @@ DIALECTS: dict[str, Dialect] = {
     ),
 }
 """The named dialects."""
+
+
+def unmatched_text_of(rules: Dialect, pattern: Pattern) -> str:
+    """Return what becomes of text between the matches of a pattern: the dialect's `unmatched_text`.
+
+    The pattern `superwords` leaves nearly all words between its matches: they are counted.
+
+    >>> rules = Dialect.named("tiktoken")
+    >>> unmatched_text_of(rules, "[a-z]+"), unmatched_text_of(rules, SUPERWORDS_PATTERN)
+    ('skipped', 'counted')
+    """
+    steps = (pattern,) if isinstance(pattern, str) else pattern
+    return "counted" if SUPERWORDS_PATTERN in steps else rules.unmatched_text

@@ -50,6 +50,7 @@ from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.encoding.decoding import DecodeStream, unknown_id, unknown_token
 from bpetite.encoding.display import ShownText, ShownToken
+from bpetite.encoding.dropout import checked_dropout
 from bpetite.encoding.encoder import EncodedParts, LaterEncoder, Unit, encoder_of
 from bpetite.encoding.template import NO_TEMPLATE, AnyTemplate, OtherTemplate, Template, left_out
 from bpetite.formats.shared.imported import Imported, Missing, Original, has_id, read_files
@@ -332,7 +333,6 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
         """
-        check_type("pattern", pattern, str | Sequence | None, "a pattern")
         with shown(progress) as report:
             extended = extend_vocabulary(
                 self._vocabulary,
@@ -500,7 +500,7 @@ class Tokenizer:
         from bpetite.surgery import pruning
 
         encoder = self._made_encoder()
-        ids, uses = encoder.uses(counts._table, num_threads=num_threads, progress=progress)
+        ids, uses = counts._table.uses(encoder, num_threads=num_threads, progress=progress)
         uses_of = dict(zip(ids.tolist(), uses.tolist(), strict=True))
         return pruning.pruned_tokens(self._vocabulary, uses_of, staying, number)
 
@@ -597,6 +597,8 @@ class Tokenizer:
         prepend: Tokens = None,
         append: Tokens = None,
         add_special_tokens: bool | None = None,
+        dropout: float | None = None,
+        seed: int | None = None,
     ) -> list[int]:
         """Encode text.
 
@@ -611,6 +613,11 @@ class Tokenizer:
         warning if there are any; `False` omits them silently. `prepend` and `append` are tokens to
         add before and after all of these: special tokens by name, any token by id, one or several.
 
+        `dropout` leaves out merges at random (BPE dropout), so that a model in training sees words
+        in many spellings: before each merge, every possible one is dropped with this probability,
+        from 0 to 1. The `seed` (an integer from 0 to 2 ** 64 - 1, by default 0) decides which ones:
+        the same seed gives the same ids everywhere.
+
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode("ab<|endoftext|>", special="text", append="<|endoftext|>")
         [256, 60, 124, 101, 110, 100, 111, 102, 116, 101, 120, 116, 124, 62, 258]
@@ -618,7 +625,10 @@ class Tokenizer:
         # No parameter is for keywords alone, here and in `encode_to_numpy`: their defaults would
         # cost every call 40 ns. In an `if`, each `is None` is one instruction; chained or named,
         # they are ten (10 ns).
-        ids = self._encoder.encode(text, special)
+        if dropout is not None or seed is not None:
+            ids = self._dropping(dropout, seed).encode(text, special)
+        else:
+            ids = self._encoder.encode(text, special)
         if (
             prepend is None
             and append is None
@@ -630,6 +640,18 @@ class Tokenizer:
             return ids
         before, after = self._around(add_special_tokens, prepend, append)
         return [*before, *ids, *after]
+
+    def _dropping(
+        self, dropout: float | None, seed: int | None, document: int = 0, begun: int = 0
+    ) -> Encoder:
+        """Return the encoder for a call: with dropout, if it is asked for.
+
+        `document` is the number of the first text that is encoded, of which so many bytes have
+        `begun` before.
+        """
+        dropping = checked_dropout(dropout, seed)
+        encoder = self._made_encoder()
+        return encoder if dropping is None else encoder.with_dropout(*dropping, document, begun)
 
     def _around(
         self, add_special_tokens: bool | None, prepend: Tokens = None, append: Tokens = None
@@ -687,16 +709,20 @@ class Tokenizer:
         prepend: Tokens = None,
         append: Tokens = None,
         add_special_tokens: bool | None = None,
+        dropout: float | None = None,
+        seed: int | None = None,
     ) -> list[list[int]]:
         """Encode texts on all cores, or on `num_threads` threads; the ids do not depend on the number.
 
         `prepend`, `append` and `add_special_tokens` put tokens around each text, as in `encode`.
+        With `dropout`, equal texts have different ids, as the number of a text counts, too.
 
         >>> Tokenizer.train("ab ab ab", 258).encode_batch(["ab", " ab"], append="<|endoftext|>")
         [[256, 258], [257, 258]]
         """
         before, after = self._around(add_special_tokens, prepend, append)
-        return self._encoder.encode_batch(texts, special, num_threads, before, after)
+        encoder = self._dropping(dropout, seed)
+        return encoder.encode_batch(texts, special, num_threads, before, after)
 
     def encode_parts(self, parts: Iterable[tuple[str, Special]]) -> EncodedParts:
         """Encode the joined text of parts, each with its own choice of `special`, as in `encode`.
@@ -736,17 +762,24 @@ class Tokenizer:
         dtype: DType = "uint32",
         num_threads: int | None = None,
         add_special_tokens: bool | None = None,
+        dropout: float | None = None,
+        seed: int | None = None,
     ) -> NDArray[Any]:
         """Encode a text to an array, without a Python object for each id.
 
         `dtype="uint16"` halves the memory and is refused for a vocabulary whose ids do not fit.
+        `dropout` and `seed` are those of `encode`.
 
         >>> Tokenizer.train("ab ab ab", 258).encode_to_numpy("ab ab", dtype="uint16")
         array([256, 257], dtype=uint16)
         """
         if "numpy" not in modules:  # calling the function costs a short text half its time
             import_numpy()
-        ids = self._encoder.encode_to_numpy(text, special, dtype, num_threads)
+        if dropout is not None or seed is not None:
+            encoder = self._dropping(dropout, seed)
+            ids = encoder.encode_to_numpy(text, special, dtype, num_threads)
+        else:
+            ids = self._encoder.encode_to_numpy(text, special, dtype, num_threads)
         if add_special_tokens is None and not self._warns_of_template:
             return ids
         if add_special_tokens is False:
@@ -767,11 +800,14 @@ class Tokenizer:
         append: Tokens = None,
         prepend: Tokens = None,
         add_special_tokens: bool | None = None,
+        dropout: float | None = None,
+        seed: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Encode texts to one array of ids; text `i` has the ids from `offsets[i]` to `offsets[i + 1]`.
 
         A text may also be UTF-8 `bytes`. `prepend`, `append` and `add_special_tokens` put tokens
-        around each text, as in `encode`, such as `<|endoftext|>`.
+        around each text, as in `encode`, such as `<|endoftext|>`. `dropout` and `seed` are those of
+        `encode_batch`.
 
         >>> ids, offsets = Tokenizer.train("ab ab ab", 258).encode_batch_to_numpy(["ab ab", "", "ab"])
         >>> ids.tolist(), offsets.tolist()
@@ -779,7 +815,7 @@ class Tokenizer:
         """
         import_numpy()
         before, after = self._around(add_special_tokens, prepend, append)
-        return self._encoder.encode_batch_to_numpy(
+        return self._dropping(dropout, seed).encode_batch_to_numpy(
             texts, special, dtype, num_threads, after, prepend=before
         )
 
@@ -794,6 +830,8 @@ class Tokenizer:
         nulls: Nulls = "error",
         prepend: Tokens = None,
         add_special_tokens: bool | None = None,
+        dropout: float | None = None,
+        seed: int | None = None,
     ) -> Any:
         """Encode a column of strings to a column of lists of ids, without a Python object for each row.
 
@@ -801,7 +839,7 @@ class Tokenizer:
         of them accepts the result: `pyarrow.array(result)`, `polars.Series(result)`, ... A row
         without a text raises an error that names it, stays null (`nulls="keep"`), or is an empty
         text (`"empty"`). `prepend`, `append` and `add_special_tokens` put tokens around each text,
-        as in `encode`.
+        as in `encode`. `dropout` and `seed` are those of `encode_batch`.
 
         >>> import pyarrow
         >>> column = Tokenizer.train("ab ab ab", 258).encode_column(pyarrow.array(["ab ab", "", "ab"]))
@@ -810,7 +848,7 @@ class Tokenizer:
         """
         around = self._around(add_special_tokens, prepend, append)
         return columns.encoded(
-            self._made_encoder(), column, special, dtype, num_threads, around, nulls
+            self._dropping(dropout, seed), column, special, dtype, num_threads, around, nulls
         )
 
     def encode_iterable(
@@ -850,17 +888,24 @@ class Tokenizer:
         return growing
 
     def encode_with_offsets(
-        self, text: str, *, special: Special = "parse", unit: Unit = "characters"
+        self,
+        text: str,
+        *,
+        special: Special = "parse",
+        unit: Unit = "characters",
+        dropout: float | None = None,
+        seed: int | None = None,
     ) -> tuple[list[int], list[tuple[int, int]]]:
         """Encode a text, and return the start and end of each token in it.
 
         In characters, a token that has a part of a character spans all of it, so tokens that share
-        a character overlap; in bytes of UTF-8, the spans are adjacent and never overlap.
+        a character overlap; in bytes of UTF-8, the spans are adjacent and never overlap. `dropout`
+        and `seed` are those of `encode`.
 
         >>> Tokenizer.train("ab ab ab", 258).encode_with_offsets("ab é")
         ([256, 32, 195, 169], [(0, 2), (2, 3), (3, 4), (3, 4)])
         """
-        return self._encoder.encode_with_offsets(text, special, unit)
+        return self._dropping(dropout, seed).encode_with_offsets(text, special, unit)
 
     def count(
         self,

@@ -345,6 +345,5 @@ def check_counted_by(counts: Counts, training: Training) -> None:
         raise TypeError(
             f"counts must be Counts, not {type(counts).__name__}; Counts.load reads a file of them"
         )
-    Counts(**training.counting | {"pattern": training.pattern or counts.pattern})._check_same_rules(
-        counts
-    )
+    needed = Counts(**training.counting | {"pattern": training.pattern or counts.pattern})
+    needed._to_train_on(counts)._check_same_rules(counts)

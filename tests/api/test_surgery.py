@@ -106,7 +106,7 @@ def test_the_order_in_which_tokens_leave_is_the_specified_one(seed: int) -> None
     for pretoken, times in counts.items():
         for token_id in specified(vocabulary, pretoken.decode()):
             uses[token_id] += times
-    ids, numbers = Tokenizer(vocabulary)._made_encoder().uses(counts._table, num_threads=3)
+    ids, numbers = counts._table.uses(Tokenizer(vocabulary)._made_encoder(), num_threads=3)
     found = dict(zip(ids.tolist(), numbers.tolist(), strict=True))
     assert found == {token_id: times for token_id, times in uses.items() if times}
     staying = pruning.staying_tokens(vocabulary)
@@ -183,34 +183,14 @@ def test_counts_by_other_rules_are_refused() -> None:
         tok.prune(Counts.from_iterator(["ab"], normalization="NFC"), 256)
 
 
-@pytest.mark.parametrize("num_threads", [1, 3])
-def test_a_space_is_counted_where_encoding_puts_one(num_threads: int) -> None:
-    counts = Counts.from_iterator(
-        ["ab", " ab", "", "x<s>y", "c d" * 9999],
-        pattern=" ?[^ ]+",
-        dialect="tiktoken",
-        special_tokens=["<s>"],
-        normalization=(("Space first",),),
-        num_threads=num_threads,
-    )
-    assert dict(counts.items()) == {
-        b" ab": 2,
-        b" x": 1,
-        b"y": 1,
-        b" c": 1,
-        b" dc": 9998,
-        b" d": 1,
-    }
-
-
 def test_counting_uses_tells_what_cannot_be_encoded() -> None:
     vocabulary = Vocabulary({0: b"a", 1: b"b"}, [], irregular=True, pattern="[^ ]+| ")
     encoder = Tokenizer(vocabulary)._made_encoder()
     with pytest.raises(ValueError, match="has a byte for which this vocabulary has no token"):
-        encoder.uses(counted(vocabulary, ["ac"])._table)
+        counted(vocabulary, ["ac"])._table.uses(encoder)
     huge = Counts.from_iterator(["aaa"], pattern="[^ ]+| ").weighted(2**63)
     with pytest.raises(OverflowError, match="id 0 is used more often than 64 bits can count"):
-        encoder.uses(huge._table)
+        huge._table.uses(encoder)
 
 
 def test_new_tokens_take_the_freed_ids_in_ascending_order() -> None:

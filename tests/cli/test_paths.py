@@ -15,7 +15,7 @@ import pytest
 import bpetite
 from bpetite import Tokenizer
 from bpetite._internal.names import is_folder, is_folder_name, last_part
-from bpetite.cli.commands.convert import _destination
+from bpetite.cli.commands.convert import destination_of
 from bpetite.cli.formats import name_of
 from bpetite.reading.listing import has_wildcards
 from bpetite.reading.recognition import named_format
@@ -29,7 +29,7 @@ TAKEN_APART: list[tuple[Callable[[str], Any], dict[str, Any]]] = [
     (is_folder_name, {"a/": True, "a/b.json": False, "a": False}),
     (is_folder, {"none/": True, "none/b": False}),
     (
-        lambda path: _destination(TOK, path, None, has_settings=False)[0],
+        lambda path: destination_of(TOK, path, None, has_settings=False)[0],
         {
             "out/tokenizer.json": "huggingface",
             "out.d/tokenizer.json": "huggingface",
@@ -41,11 +41,11 @@ TAKEN_APART: list[tuple[Callable[[str], Any], dict[str, Any]]] = [
         },
     ),
     (
-        lambda path: _destination(TOK, path, "huggingface", has_settings=False)[1],
+        lambda path: destination_of(TOK, path, "huggingface", has_settings=False)[1],
         {"out/": True, "out.d/v1.5": True, "out.json/": True, "out.d/mine.json": False},
     ),
     (
-        lambda path: _destination(TOK, path, "tiktoken", has_settings=False)[1],
+        lambda path: destination_of(TOK, path, "tiktoken", has_settings=False)[1],
         {"out/": True, "out.d/out": False, "out.d/t.tiktoken": False},
     ),
     (lambda path: named_format(path, "auto"), {"a.jsonl/b.txt": "text", "a.txt/b.jsonl": "jsonl"}),

@@ -8,9 +8,9 @@
 
 use std::ops::Range;
 
+use crate::encode::Stages;
 use crate::error::{Error, Result};
 use crate::finder::{Finder, Search, Touched};
-use crate::normalize::Normalizer;
 use crate::pretokenize::Pattern;
 
 /// Texts that separate documents.
@@ -79,9 +79,7 @@ impl Boundaries {
 pub struct Cutter<'a> {
     pub pattern: &'a Pattern,
     pub boundaries: Option<&'a Boundaries>,
-    pub normalizer: &'a Normalizer,
-    /// Whether a space is put before a text that begins with none, after it was normalized.
-    pub space_first: bool,
+    pub stages: &'a Stages,
 }
 
 impl Cutter<'_> {
@@ -91,9 +89,10 @@ impl Cutter<'_> {
     }
 
     /// Whether a segment between boundaries can be cut. The proof of a pattern is about the
-    /// normalized text, which is only known once the segment is normalized as a whole.
+    /// normalized text between added tokens, which is only known once the segment goes through the
+    /// stages as a whole.
     fn can_cut_within_segments(self) -> bool {
-        self.pattern.can_cut() && self.normalizer.is_identity() && !self.space_first
+        self.pattern.can_cut() && self.stages.are_none()
     }
 
     /// Returns the number of bytes on each side that decide on a cut: the longest character, or the
@@ -157,13 +156,8 @@ mod tests {
         let pattern = Pattern::new(&[source.into()]).unwrap();
         let texts: Vec<String> = boundaries.iter().map(ToString::to_string).collect();
         let boundaries = Boundaries::new(&texts).unwrap();
-        let normalizer = Normalizer::new(&[]).unwrap();
-        let cutter = Cutter {
-            pattern: &pattern,
-            boundaries: boundaries.as_ref(),
-            normalizer: &normalizer,
-            space_first: false,
-        };
+        let stages = Stages::none();
+        let cutter = Cutter { pattern: &pattern, boundaries: boundaries.as_ref(), stages: &stages };
         let mut cuts = 0;
         for number in 0..letters.len().pow(length) {
             let letter = |place| letters[number / letters.len().pow(place) % letters.len()];

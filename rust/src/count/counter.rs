@@ -8,10 +8,11 @@
 use super::boundary::Cutter;
 use super::buffers::{ShardBuffers, SharedShards};
 use super::shard::CountSlot;
+use crate::encode::{SectionPlaces, Special, Stretch};
 use crate::error::Result;
 use crate::key::block::{BLOCK, Block, KeyTable, Lookups};
 use crate::key::instructions::KeyHasher;
-use crate::memory::{append, boxed_array};
+use crate::memory::boxed_array;
 use crate::normalize::Beginning;
 use crate::prefetch::prefetch_at;
 use crate::pretokenize::Batch;
@@ -91,12 +92,13 @@ impl<'a, 's> Counter<'a, 's> {
     pub fn count(&mut self, text: &str, continues: bool, pulse: &mut Pulse) -> Result<()> {
         self.counted.bytes += text.len() as u64;
         let Some(boundaries) = self.cutter.boundaries else {
-            return self.count_segment(text, continues, Beginning::Text, pulse);
+            return self.count_segment(Stretch::whole(text), continues, pulse);
         };
         let mut continues = continues;
         let mut at = Beginning::Text;
         for segment in boundaries.segments(text) {
-            self.count_segment(segment, continues, at, pulse)?;
+            let segment = Stretch { text: segment, range: 0..segment.len(), at };
+            self.count_segment(segment, continues, pulse)?;
             continues = false;
             at = Beginning::Segment;
         }
@@ -106,21 +108,27 @@ impl<'a, 's> Counter<'a, 's> {
     /// Counts the text between two boundaries.
     fn count_segment(
         &mut self,
-        text: &str,
+        segment: Stretch,
         continues: bool,
-        at: Beginning,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        self.counted.documents += u64::from(!text.is_empty() && !continues);
-        let mut text = self.cutter.normalizer.normalize(text, at, pulse)?;
-        let may_begin = self.cutter.space_first && at == Beginning::Text && !continues;
-        if may_begin && !text.is_empty() && !text.starts_with(' ') {
-            let mut spaced = String::new();
-            append(&mut spaced, " ")?;
-            append(&mut spaced, &text)?;
-            text = spaced.into();
-        }
-        let text = self.cutter.pattern.prepare(&text, pulse)?;
+        let stages = self.cutter.stages;
+        let has_tokens = stages.have_tokens();
+        // Added tokens divide a document as boundaries do.
+        self.counted.documents += u64::from(!segment.text.is_empty() && !continues && !has_tokens);
+        let (all, places) = (Special::Parse.into(), SectionPlaces::Unneeded);
+        stages.sections(segment, all, places, pulse, &mut |section, pulse| match section.id {
+            Some(_) => Ok(()), // An added token, which is never merged.
+            None => {
+                self.counted.documents += u64::from(has_tokens);
+                self.count_section(section.text, pulse)
+            }
+        })
+    }
+
+    /// Counts text as it is cut into pretokens.
+    fn count_section(&mut self, text: &str, pulse: &mut Pulse) -> Result<()> {
+        let text = self.cutter.pattern.prepare(text, pulse)?;
         let mut scanner = self.cutter.pattern.scan(&text);
         let mut match_test = self.cutter.pattern.match_test(&text);
         let mut batch = Batch::default();

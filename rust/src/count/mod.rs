@@ -18,6 +18,7 @@ mod files;
 mod shard;
 mod sorted;
 mod spill;
+mod uses;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -31,8 +32,8 @@ use shard::SHARDS;
 use sorted::Merged;
 use spill::sources;
 
+use crate::encode::Stages;
 use crate::error::{Error, Result};
-use crate::normalize::{Normalizer, SPACE_FIRST};
 use crate::pretokenize::Pattern;
 use crate::watch::{COUNTING, Pulse, Watch};
 use crate::workers::{each, thread_count};
@@ -54,8 +55,7 @@ pub struct Limits {
 pub struct CountTable {
     pattern: Arc<Pattern>,
     boundaries: Option<Boundaries>,
-    normalizer: Normalizer,
-    space_first: bool,
+    stages: Stages,
     count_unmatched: bool,
     /// Each pretoken is in one of them. If they are taken away, the sums below stay.
     pub shards: Box<[Shard; SHARDS]>,
@@ -72,23 +72,18 @@ pub struct CountTable {
 impl CountTable {
     /// Returns an empty table. `boundaries` are the texts between documents; if several match, the
     /// leftmost and then the longest one counts. `count_unmatched` decides whether text that the
-    /// pattern does not match is counted or left out. `normalization` has the steps that the text
-    /// between boundaries goes through before it is cut.
+    /// pattern does not match is counted or left out. The text between boundaries goes through the
+    /// stages before it is cut; added tokens in it are not counted.
     pub fn new(
         pattern: &[String],
         boundaries: &[String],
         count_unmatched: bool,
-        normalization: &[Vec<String>],
+        stages: Stages,
     ) -> Result<Self> {
-        let (space, steps): (Vec<_>, Vec<_>) = normalization
-            .iter()
-            .cloned()
-            .partition(|step| step.first().is_some_and(|name| name == SPACE_FIRST));
         Ok(Self {
             pattern: Pattern::new(pattern)?,
             boundaries: Boundaries::new(boundaries)?,
-            normalizer: Normalizer::new(&steps)?,
-            space_first: !space.is_empty(),
+            stages,
             count_unmatched,
             shards: Box::default(),
             limit: None,
@@ -151,8 +146,7 @@ impl CountTable {
         let cutter = Cutter {
             pattern: &self.pattern,
             boundaries: self.boundaries.as_ref(),
-            normalizer: &self.normalizer,
-            space_first: self.space_first,
+            stages: &self.stages,
         };
         let feed = Feed::new(cutter);
         let shards = self.shards.each_mut().map(Mutex::new);

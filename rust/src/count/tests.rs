@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use super::shard::CountSlot;
 use super::*;
+use crate::encode::Stages;
 use crate::key::{HashSeed, Key};
-use crate::normalize::Beginning;
+use crate::normalize::{Beginning, Normalizer};
 use crate::pretokenize::{Batch, pretokenize};
 use crate::watch::{Stage, Unwatched};
 
@@ -205,7 +206,9 @@ fn chunks_of_files_and_documents_count_like_the_whole() {
         let boundaries = BOUNDARIES[round / PATTERNS.len() % BOUNDARIES.len()];
         let texts: Vec<String> = (0..1 + round % 4).map(|_| random_text(&mut state)).collect();
         let (counts, documents) = expected(&texts, pattern, boundaries);
-        let table = || CountTable::new(&[pattern.into()], &strings(boundaries), true, &[]).unwrap();
+        let table = || {
+            CountTable::new(&[pattern.into()], &strings(boundaries), true, Stages::none()).unwrap()
+        };
 
         let mut from_files = table();
         let name = |index| format!("{index}.txt");
@@ -232,7 +235,7 @@ fn chunks_of_files_and_documents_count_like_the_whole() {
 #[test]
 fn many_pretokens_outgrow_every_table() {
     let words: String = (0..30_000).map(|n| format!(" word{n} {}", "x".repeat(n % 40))).collect();
-    let mut table = CountTable::new(&[GPT2.into()], &[], true, &[]).unwrap();
+    let mut table = CountTable::new(&[GPT2.into()], &[], true, Stages::none()).unwrap();
     add(&mut table, &[words.as_bytes()], threads(2));
     assert_eq!(counted(&table), expected(&[words], GPT2, &[]).0);
 }
@@ -248,7 +251,7 @@ fn the_first_bad_byte_of_a_file_is_told_whatever_the_threads_do() {
             let first = str::from_utf8(&content).unwrap_err().valid_up_to() as u64;
             let path = folder.write("bad.txt", &content);
             for count in [1, 3] {
-                let mut table = CountTable::new(&[GPT2.into()], &[], true, &[]).unwrap();
+                let mut table = CountTable::new(&[GPT2.into()], &[], true, Stages::none()).unwrap();
                 match table.add_files(std::slice::from_ref(&path), threads(count), &mut Unwatched) {
                     Err(Error::NotUtf8 { input, offset }) => {
                         assert_eq!((Path::new(&input), offset), (path.as_path(), first));
@@ -284,7 +287,7 @@ fn a_watch_that_says_stop_stops() {
             Err(Error::Value("stop".into()))
         }
     }
-    let mut table = CountTable::new(&[GPT2.into()], &[], true, &[]).unwrap();
+    let mut table = CountTable::new(&[GPT2.into()], &[], true, Stages::none()).unwrap();
     let text = "word ".repeat(1000);
     let error = add_batches(&mut table, &[text.as_bytes()], 1, threads(2), &mut Stop).unwrap_err();
     assert_eq!(error.to_string(), "stop");
@@ -292,7 +295,7 @@ fn a_watch_that_says_stop_stops() {
 
 #[test]
 fn a_batch_of_gaps_is_left_out_when_it_should_be() {
-    let mut table = CountTable::new(&[r"\d".into()], &[], false, &[]).unwrap();
+    let mut table = CountTable::new(&[r"\d".into()], &[], false, Stages::none()).unwrap();
     let text = "ab1 ".repeat(2 * Batch::default().ends().len().max(600));
     add(&mut table, &[text.as_bytes()], threads(1));
     assert_eq!(counted(&table), Counts::from([(b"1".to_vec(), 1200)]));
@@ -303,12 +306,12 @@ fn tables_add_up_and_quickly() {
     let words: Vec<String> =
         (0..200_000).map(|n| format!(" w{n} {}", "y".repeat(n % 30))).collect();
     let count = |words: &[String]| {
-        let mut table = CountTable::new(&[r"\S+|\s+".into()], &[], true, &[]).unwrap();
+        let mut table = CountTable::new(&[r"\S+|\s+".into()], &[], true, Stages::none()).unwrap();
         let documents: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
         add(&mut table, &documents, threads(1));
         table
     };
-    let mut sum = CountTable::new(&[r"\S+|\s+".into()], &[], true, &[]).unwrap();
+    let mut sum = CountTable::new(&[r"\S+|\s+".into()], &[], true, Stages::none()).unwrap();
     sum.merge(&count(&words[..150_000]), 1).unwrap();
     sum.merge(&count(&words[100_000..]), 1).unwrap();
     let mut both = words[..150_000].to_vec();
@@ -323,7 +326,7 @@ fn counts_over_the_memory_limit_are_spilled_and_merged_back() {
         (0..9_000).map(|n| format!(" w{} {}", n % 7001, "y".repeat(n % 50))).collect();
     let documents: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
     let count = |documents: &[&[u8]], memory_limit| {
-        let mut table = CountTable::new(&[r"\S+|\s+".into()], &[], true, &[]).unwrap();
+        let mut table = CountTable::new(&[r"\S+|\s+".into()], &[], true, Stages::none()).unwrap();
         add(&mut table, documents, Limits { threads: Some(2), memory: memory_limit });
         table
     };
@@ -348,7 +351,7 @@ fn batches_count_like_the_whole_whoever_is_late() {
     let all = expected(&words, GPT2, &[]).0;
     for threads in [1, 2, 5] {
         for late in [0, 1, 7] {
-            let mut table = CountTable::new(&[GPT2.into()], &[], true, &[]).unwrap();
+            let mut table = CountTable::new(&[GPT2.into()], &[], true, Stages::none()).unwrap();
             let (mut batches, mut returned) = (words.chunks(40), 0);
             let mut next = |counted: Vec<Numbered>| {
                 returned += counted.len();
@@ -376,7 +379,7 @@ fn the_first_bad_document_is_told_before_what_comes_later() {
         for (size, count) in [(1, 1), (1, 3), (4, 2), (10, 4)] {
             for interrupts in [false, true] {
                 let mut number = 0;
-                let mut table = CountTable::new(&[GPT2.into()], &[], true, &[]).unwrap();
+                let mut table = CountTable::new(&[GPT2.into()], &[], true, Stages::none()).unwrap();
                 let told = table.add_documents(threads(count), &mut Unwatched, &mut |_| {
                     if number >= 10 {
                         return Err(Error::Caller { raised: "no more".into(), interrupts });
@@ -425,8 +428,13 @@ fn segments_are_normalized_as_a_whole_before_they_are_cut() {
         };
         let (counts, _) = expected(&[segments], GPT2, boundaries);
         for count in [1, 3] {
-            let mut table =
-                CountTable::new(&[GPT2.into()], &strings(boundaries), true, &steps).unwrap();
+            let mut table = CountTable::new(
+                &[GPT2.into()],
+                &strings(boundaries),
+                true,
+                Stages::new(vec![], &steps).unwrap(),
+            )
+            .unwrap();
             add(&mut table, &[text.as_bytes()], threads(count));
             assert_eq!(counted(&table), counts);
         }

@@ -11,6 +11,7 @@ use crate::watch::Pulse;
 mod added;
 mod cache;
 mod choice;
+mod dropout;
 mod growing;
 mod merges;
 mod merging;
@@ -22,13 +23,13 @@ mod places;
 mod pretokens;
 mod stages;
 mod tail;
-mod uses;
 mod whole;
 mod written;
 
 pub use added::AddedToken;
 use cache::{Bound, Cache, default_memory};
 pub use choice::{Choice, ChoicePart, Special};
+pub use dropout::Dropout;
 pub use growing::{EncodeStream, Growing};
 pub use merges::Merges;
 pub use merging::{Merger, Scratch};
@@ -38,8 +39,8 @@ pub use parallel::{Encoded, is_for_one_thread};
 pub use parts::TextSource;
 pub use places::{Span, Trim, Unit};
 pub use pretokens::PretokenEncoder;
-pub use stages::Stages;
-use stages::{Section, SectionPlaces, Stretch};
+use stages::Section;
+pub use stages::{SectionPlaces, Stages, Stretch};
 pub use written::Mark;
 
 /// The id of a byte without a token.
@@ -52,6 +53,8 @@ pub struct Encoder {
     pub stages: Arc<Stages>,
     pub model: Arc<Model>,
     pub cache: Arc<Cache>,
+    /// For `encode`, `encode_all` and the places of their ids alone.
+    pub dropout: Option<Arc<Dropout>>,
 }
 
 /// An integer type for storing ids; the empty one only counts them.
@@ -102,6 +105,7 @@ impl Encoder {
             stages: Arc::new(stages),
             cache: Arc::new(model.cache(Bound::of(default_memory()))?),
             model: Arc::new(model),
+            dropout: None,
         })
     }
 
@@ -113,6 +117,11 @@ impl Encoder {
     /// The same with a cache of its own, which takes no more than this memory.
     pub fn with_memory(&self, memory: usize) -> Result<Self> {
         Ok(Self { cache: Arc::new(self.model.cache(Bound::of(memory))?), ..self.clone() })
+    }
+
+    /// The same with dropout.
+    pub fn with_dropout(&self, dropout: Dropout) -> Self {
+        Self { dropout: Some(Arc::new(dropout)), ..self.clone() }
     }
 
     /// The bytes of every token, as decoding writes them.
@@ -135,7 +144,18 @@ impl Encoder {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        self.encode_stretch(Stretch::whole(text), choice, ids, workspace, pulse)
+        let stretch = Stretch::whole(text);
+        if let Some(dropout) = &self.dropout {
+            return self.encode_dropping(
+                stretch,
+                choice,
+                dropout.of_text(0),
+                ids,
+                workspace,
+                pulse,
+            );
+        }
+        self.encode_stretch(stretch, choice, ids, workspace, pulse)
     }
 
     #[inline]

@@ -113,6 +113,8 @@ pub struct Model {
     /// Whether some bytes of UTF-8 have no token.
     pub(super) lacks_bytes: bool,
     pub(super) unknown: Option<Unknown>,
+    /// Whether merges begin with characters, so that some of their parts are provisional.
+    pub(super) has_characters: bool,
     /// The characters whose pretokens have no ids.
     left_out: Option<CharSet>,
     /// For each provisional token, the ids of its bytes.
@@ -211,6 +213,7 @@ impl Model {
             largest_id,
             lacks_bytes,
             unknown: definition.unknown,
+            has_characters: !unmarked.is_empty(),
             left_out,
             provisional,
             characters,

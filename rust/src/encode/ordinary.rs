@@ -107,7 +107,7 @@ impl Workspace {
 /// Merges pretokens that are not in the cache.
 pub(super) struct Misses {
     pub(super) ids: Vec<u32>,
-    scratch: Scratch,
+    pub(super) scratch: Scratch,
     /// The number of table entries used since the last report; it is reported once per batch,
     /// because the counter is shared by all threads.
     learned: usize,
@@ -302,7 +302,7 @@ impl Model {
     /// Turns the tokens that a pretoken was merged to into ids: replaces provisional ones, and
     /// bytes without a token.
     #[inline]
-    fn replace_tokens(&self, pretoken: &[u8], tokens: &mut Vec<u32>) -> Result<()> {
+    pub(super) fn replace_tokens(&self, pretoken: &[u8], tokens: &mut Vec<u32>) -> Result<()> {
         if !self.provisional.is_empty() {
             self.take_apart(tokens)?;
         }
@@ -400,7 +400,7 @@ impl Model {
 
     /// What is merged of a pretoken: without bytes that are dropped, and with its mark, unless the
     /// byte beside that has no token.
-    fn merged_part<'a>(&self, pretoken: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+    pub(super) fn merged_part<'a>(&self, pretoken: &'a [u8]) -> Result<Cow<'a, [u8]>> {
         let has_token = |byte: &&u8| self.merges.base(**byte) != NO_ID;
         let (mut start, mut end) = (None, None);
         match self.mark {

@@ -112,7 +112,13 @@ impl Encoder {
                 memory::reserve(&mut done.ends, job.len())?;
                 for (text, part) in job {
                     let choice = choices[text.min(choices.len() - 1)];
-                    self.encode_stretch(part, choice, &mut done.ids, &mut workspace, pulse)?;
+                    let (ids, workspace) = (&mut done.ids, &mut workspace);
+                    if let Some(dropout) = &self.dropout {
+                        let of_text = dropout.of_text(text);
+                        self.encode_dropping(part, choice, of_text, ids, workspace, pulse)?;
+                    } else {
+                        self.encode_stretch(part, choice, ids, workspace, pulse)?;
+                    }
                     done.ends.push((text, done.ids.len()));
                 }
                 row.put(number, done, &mut free);
@@ -159,10 +165,12 @@ impl Encoder {
             team.check()?;
             if queue.is_closed() { Err(Error::Stopped) } else { Ok(()) }
         };
+        // The place of a pretoken must be known.
+        let may_cut = self.dropout.is_none() || self.keeps_text();
         let mut bad = None;
         for number in 0..texts.number() {
             let added = match texts.text(number) {
-                Ok(text) if text.len() > 2 * size => {
+                Ok(text) if may_cut && text.len() > 2 * size => {
                     texts.aside(|| self.cut_text((number, text), size, pulse, &mut add))
                 }
                 Ok(text) => add((number, Stretch::whole(text)), pulse),

@@ -11,6 +11,7 @@
 use std::ops::Range;
 use std::slice::Iter;
 
+use super::dropout::{DropoutScratch, TextDropout};
 use super::{
     Choice, ChoicePart, Encoder, Model, NO_ID, Section, SectionPlaces, Special, Stretch, Unknown,
     Workspace,
@@ -50,7 +51,7 @@ impl Encoder {
 
     /// Whether a text reaches the model unchanged, and each of its added tokens is as long as its
     /// text.
-    fn keeps_text(&self) -> bool {
+    pub(super) fn keeps_text(&self) -> bool {
         self.stages.is_plain() && !self.stages.later.strips && !self.model.pattern.puts_spaces()
     }
 
@@ -99,7 +100,7 @@ impl Encoder {
     ) -> Result<Vec<Span>> {
         let mut all = Vec::new();
         memory::reserve(&mut all, ids.len())?;
-        let mut finder = SpanFinder::new(&self.model, ids)?;
+        let mut finder = SpanFinder::new(self, ids)?;
         let stretch = Stretch::whole(text);
         self.stages.sections(
             stretch,
@@ -143,7 +144,7 @@ impl Encoder {
     ) -> Result<Vec<Span>> {
         let mut places = Vec::new();
         memory::reserve(&mut places, ids.len())?;
-        let mut finder = SpanFinder::new(&self.model, ids)?;
+        let mut finder = SpanFinder::new(self, ids)?;
         let mut in_text = CountedCharacters::of(text);
         // How much was passed of the normalized text whose source begins here.
         let mut source_start = 0;
@@ -251,6 +252,7 @@ impl Model {
         &self,
         prepared: &Prepared,
         (unknown, workspace): &mut (Unknown, Workspace),
+        dropout: Option<TextDropout>,
         ids: &mut Iter<u32>,
         spans: &mut Vec<Span>,
         pulse: &mut Pulse,
@@ -260,10 +262,28 @@ impl Model {
         let text = prepared.text().as_bytes();
         let mut scanner = self.pattern.scan(prepared);
         let mut start = 0;
+        let mut scratch = DropoutScratch::default();
         while scanner.fill(batch, pulse)? > 0 {
             for &end in batch.ends() {
-                self.merge_tokens(&text[start..end], misses, pulse)?;
-                self.add_merged_spans(text, start..end, *unknown, &misses.ids, ids, spans)?;
+                let pretoken = &text[start..end];
+                if let Some(dropout) = dropout {
+                    let draws = dropout.of_pretoken(start);
+                    self.merge_some(pretoken, draws, &mut scratch, misses, pulse)?;
+                } else {
+                    self.merge_tokens(pretoken, misses, pulse)?;
+                }
+                // A token that replaces a pretoken has all of its bytes, also those without a token
+                // of their own.
+                let replaced = dropout.is_none() && self.replacing.contains_key(pretoken);
+                let has_all = unknown.id().is_some() || replaced;
+                self.add_merged_spans(
+                    text,
+                    start..end,
+                    (*unknown, has_all),
+                    &misses.ids,
+                    ids,
+                    spans,
+                )?;
                 start = end;
             }
         }
@@ -298,15 +318,11 @@ impl Model {
         &self,
         text: &[u8],
         pretoken: Range<usize>,
-        unknown: Unknown,
+        (unknown, has_all): (Unknown, bool),
         tokens: &[u32],
         ids: &mut Iter<u32>,
         spans: &mut Vec<Span>,
     ) -> Result<()> {
-        // A token that replaces a pretoken has all of its bytes, also those without a token of
-        // their own.
-        let has_all =
-            unknown.id().is_some() || self.replacing.contains_key(&text[pretoken.clone()]);
         let merged = if has_all {
             memory::gathered(pretoken)?
         } else {
@@ -356,19 +372,23 @@ struct SpanFinder<'m, 'i> {
     ids: &'i [u32],
     /// The start and end of every token of the last section, in the text that the model had.
     spans: Vec<Span>,
-    /// Where bytes may be unknown, pretokens are merged again.
+    /// Where bytes may be unknown, pretokens are merged again, ...
     again: Option<(Unknown, Workspace)>,
+    /// ... with the dropout of the next section.
+    dropout: Option<TextDropout<'m>>,
 }
 
 impl<'m, 'i> SpanFinder<'m, 'i> {
-    fn new(model: &'m Model, ids: &'i [u32]) -> Result<Self> {
+    fn new(encoder: &'m Encoder, ids: &'i [u32]) -> Result<Self> {
+        let model = &*encoder.model;
         let mut spans = Vec::new();
         memory::reserve(&mut spans, ids.len())?;
         let again = match model.gaps() {
             Some(unknown) => Some((unknown, Workspace::new()?)),
             None => None,
         };
-        Ok(Self { model, ids, spans, again })
+        let dropout = encoder.dropout.as_ref().map(|dropout| dropout.of_text(0));
+        Ok(Self { model, ids, spans, again, dropout })
     }
 
     /// Finds the `spans` of the next section. Returns the text that the model had, and the ids.
@@ -381,16 +401,17 @@ impl<'m, 'i> SpanFinder<'m, 'i> {
             None => self.model.pattern.prepare(section.text, pulse)?,
             Some(_) => Prepared::plain(section.text),
         };
-        let Self { model, spans, again, .. } = self;
+        let Self { model, spans, again, dropout, .. } = self;
         let mut ids = self.ids.iter();
         spans.clear();
         if section.id.is_some() {
             spans.extend(ids.next().map(|_| (0, section.text.len())));
         } else if let Some(again) = again {
-            model.add_spans_again(&prepared, again, &mut ids, spans, pulse)?;
+            model.add_spans_again(&prepared, again, *dropout, &mut ids, spans, pulse)?;
         } else {
             model.add_spans(prepared.text(), &mut ids, spans, pulse)?;
         }
+        *dropout = dropout.map(|dropout| dropout.behind(section.text.len()));
         let (section_ids, rest) = self.ids.split_at_checked(spans.len()).ok_or_else(other_text)?;
         self.ids = rest;
         Ok((prepared, section_ids))

@@ -43,7 +43,7 @@ use super::character_start;
 use super::choice::{Choice, Special};
 use crate::error::Result;
 use crate::memory;
-use crate::normalize::{Alignment, Beginning, Normalizer, SPACE_FIRST};
+use crate::normalize::{Alignment, Beginning, Normalizer};
 use crate::pretokenize::Pattern;
 use crate::watch::{Pulse, Unwatched};
 
@@ -175,6 +175,9 @@ const SHORT_SECTION: usize = 1 << 12;
 /// How many characters the last one that starts may have behind it.
 const MARKS: usize = 32;
 
+/// The name of the step that prepends a space.
+const SPACE_FIRST: &str = "Space first";
+
 impl Stages {
     /// From tokens, each with whether it is found in normalized text, and the steps of the
     /// normalizer.
@@ -234,6 +237,16 @@ impl Stages {
     #[inline]
     pub fn is_plain(&self) -> bool {
         self.first.is_empty() && self.normalizer.is_identity() && !self.space_first
+    }
+
+    /// Whether there are added tokens.
+    pub fn have_tokens(&self) -> bool {
+        !self.first.is_empty() || !self.later.is_empty()
+    }
+
+    /// Whether every text goes through unchanged.
+    pub fn are_none(&self) -> bool {
+        self.is_plain() && self.later.is_empty()
     }
 
     /// Returns the whole text, if it is short and a single section that is not changed. Most short

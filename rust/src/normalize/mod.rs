@@ -38,9 +38,6 @@ pub struct Normalizer {
     can_cut: bool,
 }
 
-/// The name of the step that puts a space before a text that begins with none, which stages take.
-pub const SPACE_FIRST: &str = "Space first";
-
 impl Normalizer {
     /// The normalizer of steps, each a name and its arguments.
     pub fn new(steps: &[Vec<String>]) -> Result<Self> {

@@ -12,9 +12,11 @@ use pyo3::types::{PyBytes, PyString};
 use super::arguments::{Threads, bytes_of};
 use super::calls;
 use super::columns::TextColumn;
+use super::encode::{Flagged, PyEncoder, flagged};
 use super::pretokenize::Steps;
 use super::watch::{PyWatch, raised};
 use crate::count::{self, CountRows, Documents, Limits};
+use crate::encode::Stages;
 use crate::error::Result;
 use crate::memory;
 use crate::watch::Pulse;
@@ -43,8 +45,10 @@ pub struct PyCountTable {
 impl PyCountTable {
     #[new]
     #[pyo3(
-        signature = (pattern, boundaries=vec![], count_unmatched=true, normalization=vec![]),
-        text_signature = "(pattern, boundaries=(), count_unmatched=True, normalization=())"
+        signature = (
+            pattern, boundaries=vec![], count_unmatched=true, normalization=vec![], added_tokens=vec![]
+        ),
+        text_signature = "(pattern, boundaries=(), count_unmatched=True, normalization=(), added_tokens=())"
     )]
     fn new(
         py: Python<'_>,
@@ -52,10 +56,11 @@ impl PyCountTable {
         boundaries: Vec<String>,
         count_unmatched: bool,
         normalization: Vec<Vec<String>>,
+        added_tokens: Vec<Flagged>,
     ) -> PyResult<Self> {
         pattern.compiled(py)?;
-        let table =
-            count::CountTable::new(&pattern.0, &boundaries, count_unmatched, &normalization)?;
+        let stages = Stages::new(flagged(&added_tokens), &normalization)?;
+        let table = count::CountTable::new(&pattern.0, &boundaries, count_unmatched, stages)?;
         Ok(Self { table })
     }
 
@@ -179,6 +184,21 @@ impl PyCountTable {
             )
         })?;
         Ok(pass_rows(&visitor, rows)?)
+    }
+
+    #[pyo3(signature = (encoder, *, num_threads=Threads(None), progress=None))]
+    fn uses(
+        &self,
+        py: Python<'_>,
+        encoder: &PyEncoder,
+        num_threads: Threads,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(Py<PyArray1<u32>>, Array)> {
+        let mut watch = PyWatch::of(progress.as_ref());
+        let mut pulse = Pulse::of(&mut watch);
+        let pairs = py.detach(|| self.table.uses(&encoder.encoder, num_threads.0, &mut pulse))?;
+        let (ids, uses): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        Ok((ids.into_pyarray(py).unbind(), uses.into_pyarray(py).unbind()))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

@@ -17,7 +17,6 @@ use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::arguments::{Drops, Threads, Width, items};
 use super::columns::decoded_lists;
-use super::count::PyCountTable;
 use super::decode::{Writing, decoded_rows, joined, utf8, watched};
 use super::ids::{Integers, id_from, ids_from, pairs};
 use super::pretokenize::{BYTES_PER_PIECE, Steps};
@@ -27,7 +26,8 @@ use super::vocabulary::{merge_rows, tokens_of};
 use super::watch::PyWatch;
 use super::workspace::with_workspace;
 use crate::encode::{
-    self, AddedToken, Choice, Definition, Encoded, Id, Mark, Special, Stages, Trim, Unit, Unknown,
+    self, AddedToken, Choice, Definition, Dropout, Encoded, Id, Mark, Special, Stages, Trim, Unit,
+    Unknown,
 };
 use crate::memory::{self, reuse};
 use crate::watch::{Pulse, Unwatched, Watch};
@@ -45,7 +45,6 @@ const BYTES_PER_COUNT: usize = 40;
 const IDS_AT_ONCE: usize = 1 << 22;
 
 type IdsAndParts<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
-type Uses<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>);
 type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>);
 
 /// Turns text into ids and ids into text.
@@ -57,7 +56,7 @@ pub struct PyEncoder {
 }
 
 /// The text, the id and the flags of an added token.
-type Flagged = (PyBackedStr, u32, Vec<PyBackedStr>);
+pub type Flagged = (PyBackedStr, u32, Vec<PyBackedStr>);
 
 #[pymethods]
 impl PyEncoder {
@@ -133,6 +132,11 @@ impl PyEncoder {
 
     fn with_memory(&self, py: Python<'_>, memory: usize) -> PyResult<Self> {
         Ok(self.with(py.detach(|| self.encoder.with_memory(memory))?))
+    }
+
+    #[pyo3(signature = (probability, seed, document=0, begun=0))]
+    fn with_dropout(&self, probability: f64, seed: u64, document: u64, begun: u64) -> Self {
+        self.with(self.encoder.with_dropout(Dropout::new(probability, seed, document, begun)))
     }
 
     #[getter]
@@ -329,21 +333,6 @@ impl PyEncoder {
         let encoded = self.of_many::<()>(texts, special, num_threads, &Around::default(), watch)?;
         memory::ensure(encoded.offsets.len() * BYTES_PER_COUNT)?;
         Ok(each(&encoded).map(<[()]>::len).collect())
-    }
-
-    #[pyo3(signature = (counts, *, num_threads=Threads(None), progress=None))]
-    fn uses<'py>(
-        &self,
-        py: Python<'py>,
-        counts: PyRef<'_, PyCountTable>,
-        num_threads: Threads,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<Uses<'py>> {
-        let shards = &counts.table.shards[..];
-        let mut watch = PyWatch::of(progress.as_ref());
-        let work = || self.encoder.uses(shards, num_threads.0, &mut Pulse::of(&mut watch));
-        let (ids, uses): (Vec<_>, Vec<_>) = py.detach(work)?.into_iter().unzip();
-        Ok((ids.into_pyarray(py), uses.into_pyarray(py)))
     }
 
     #[pyo3(signature = (special=Special::Parse))]
@@ -658,7 +647,7 @@ fn put_around_each<T: Id>(encoded: &mut Encoded<T>, around: &Around) {
 }
 
 /// Returns added tokens with their flags, and whether they are found in normalized text.
-fn flagged(tokens: &[Flagged]) -> Vec<(AddedToken, bool)> {
+pub fn flagged(tokens: &[Flagged]) -> Vec<(AddedToken, bool)> {
     let of_token = |(text, id, flags): &Flagged| {
         let has = |name: &str| flags.iter().any(|flag| **flag == *name);
         let token = AddedToken {

@@ -11,7 +11,6 @@ from bpetite.counts.counting import ProgressOfAll
 from bpetite.reading.memory_limit import room_within
 from bpetite.reading.sources import find_inputs, size_of
 from bpetite.reading.specials import noticed_in_files
-from bpetite.training import Training
 
 
 def room_of(options: shared.Options) -> Limits:
@@ -19,16 +18,15 @@ def room_of(options: shared.Options) -> Limits:
     return room_within(memory_bytes(options.memory_limit), options.num_threads)
 
 
-def count_from_options(options: shared.Options, training: Training) -> Counts:
-    """Count the documents of `--input`."""
-    counts = Counts(**training.counting)
+def count_from_options(options: shared.Options, counts: Counts) -> Counts:
+    """Return counts, which are empty, with those of the documents of `--input`."""
     reading = shared.reading_of(options)
     limits = room_of(options)
     inputs = find_inputs(options.input)
     if not options.quiet:
         specials = counts._specials_as_text
         noticed = noticed_in_files(inputs, reading, specials) if specials else None
-        notes = way_note(training.pattern_way), noticed and on_command_line(noticed)
+        notes = way_note(counts.pattern_way), noticed and on_command_line(noticed)
         options.progress.note = "\n".join(filter(None, notes)) or None
     try:
         return counts._with_inputs(inputs, reading, limits, options.progress)

@@ -34,6 +34,14 @@ def number(word: str) -> int:
         raise argparse.ArgumentTypeError(f"{word!r:.100} is not {NUMBERS.expected}") from None
 
 
+def probability(word: str) -> float:
+    """Return an argument that is a number, such as `0.1`; its bounds are checked later."""
+    try:
+        return float(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{word!r:.100} is not a number from 0 to 1") from None
+
+
 SHARED: dict[str, dict[str, Any]] = {
     "--special": {
         "choices": ("parse", "text", "error"),

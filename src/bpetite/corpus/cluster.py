@@ -24,6 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bpetite._internal.arguments import worded
 from bpetite._internal.lazy import LazyModule, needed
 from bpetite._internal.progress import shown
 from bpetite._internal.types import AnyPath, Limits, Progress
@@ -143,6 +144,15 @@ def encode(
     `resume` continues after the last whole shard of a stopped run, wherever that ran.
     """
     job = Job.make(tokenizer, paths, Options() if options is None else options, output)
+    if job.options.dropout is not None:
+        raise ValueError(
+            worded(
+                lambda name: (
+                    f"{name('dropout')} depends on the numbers of documents, which the tasks of a "
+                    "cluster do not know; encode on one machine"
+                )
+            )
+        )
     if not all(source.is_local for source in job.inputs):
         raise ValueError(
             "a cluster cannot encode URLs, only files that all machines see under the same name"

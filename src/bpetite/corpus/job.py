@@ -23,6 +23,7 @@ from bpetite._persistence import artifact_bytes
 from bpetite.corpus.manifest import TOKENIZER
 from bpetite.corpus.shards import DTYPES, FORMATS, Ids, ShardFormat, choose_dtype
 from bpetite.corpus.specials import Encoded, check_special, check_tokenizer, encoded
+from bpetite.encoding.dropout import checked_dropout
 from bpetite.encoding.template import Template
 from bpetite.reading.batches import Batch, text_bytes
 from bpetite.reading.cuts import Cut, cutter
@@ -48,6 +49,10 @@ class Options:
     special: Special = "text"
     add_special_tokens: bool = False
     """Whether the tokens of the model's template are put around each document (`Tokenizer.template`)."""
+    dropout: float | None = None
+    """The probability with which merges are left out (`Tokenizer.encode`), ..."""
+    seed: int | None = None
+    """... and what decides which ones, with the number of the document: each epoch needs another one."""
     reading: Reading = field(default_factory=Reading)
 
     def __post_init__(self) -> None:
@@ -56,6 +61,9 @@ class Options:
         check_special(self.special)
         check_type("add_special_tokens", self.add_special_tokens, bool, "a bool")
         check_type("reading", self.reading, Reading)
+        dropout, seed = checked_dropout(self.dropout, self.seed) or (None, None)
+        object.__setattr__(self, "dropout", dropout)
+        object.__setattr__(self, "seed", seed)
         shard_size = integer("shard_size", self.shard_size, least=1, most=2**63 - 1)
         object.__setattr__(self, "shard_size", shard_size)
 
@@ -69,6 +77,8 @@ class Options:
         del options["reading"]
         if not self.add_special_tokens:
             del options["add_special_tokens"]
+        if self.dropout is None:
+            del options["dropout"], options["seed"]
         return options | {"dtype": dtype} | self.reading.to_dict()
 
 
@@ -101,6 +111,30 @@ def inputs_of(corpus: Any, output: AnyPath | None = None) -> list[Input]:
     if isinstance(corpus, Documents):
         return [Input(corpus.name, source=corpus.name, documents=corpus.documents)]
     return without_weights(find_inputs(corpus, output=output))
+
+
+class Place(NamedTuple):
+    """Where a batch begins in a corpus."""
+
+    document: int = 0
+    """The number of the first document, ..."""
+    begun: int = 0
+    """... and the bytes of it that were in earlier batches."""
+
+    def behind(self, batch: Batch) -> Place:
+        """Return where the next batch begins.
+
+        >>> Place(5).behind(Batch(["ab", "c"], goes_on=True)), Place(5, 2).behind(Batch([b"c"]))
+        (Place(document=6, begun=1), Place(document=6, begun=0))
+        """
+        ended = len(batch.texts) - batch.goes_on
+        if not batch.goes_on:
+            return self if not ended else Place(self.document + ended)
+        begun = text_bytes(batch.texts[-1:]) + (0 if ended else self.begun)
+        return Place(self.document + ended, begun)
+
+
+_BEGINNING = Place()
 
 
 class EncodedPart(NamedTuple):
@@ -193,7 +227,13 @@ class Job:
             "sha256": hashlib.sha256(self.artifact).hexdigest(),
         }
 
-    def encoded(self, source: Input, batch: Batch, progress: Progress | None = None) -> Encoded:
+    def encoded(
+        self,
+        source: Input,
+        batch: Batch,
+        progress: Progress | None = None,
+        place: Place = _BEGINNING,
+    ) -> Encoded:
         """Encode a batch on this thread, each document with what is before and after it.
 
         Nothing is put behind a document that goes on in the next batch, or before the rest of one.
@@ -210,6 +250,7 @@ class Job:
                 prepend=self.before,
                 append=self.after,
                 progress=progress,
+                encoder=self.tokenizer._dropping(self.options.dropout, self.options.seed, *place),
             )
         if batch.begun:
             ids = ids[len(self.before) :]
@@ -226,12 +267,14 @@ class Job:
         read: int,
         done: int = 0,
         progress: Progress | None = None,
+        place: Place = _BEGINNING,
     ) -> EncodedPart:
         """Encode what was read, but not the first `done` documents, which are in shards already."""
         rest = batch
         if done:
             rest = batch._replace(texts=batch.texts[done:], first=batch.first + done, begun=0)
-        ids, offsets, special_texts = self.encoded(source, rest, progress)
+            place = Place(place.document + done)
+        ids, offsets, special_texts = self.encoded(source, rest, progress, place)
         ends = offsets[1:-1] if batch.goes_on else offsets[1:]
         if len(special_texts):
             special_texts = np.concatenate((np.zeros(done, np.int64), special_texts))

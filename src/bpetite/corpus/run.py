@@ -29,10 +29,10 @@ from bpetite._internal.names import recorded
 from bpetite._internal.progress import shown
 from bpetite._internal.threads import Threads
 from bpetite._internal.types import AnyPath, Progress
-from bpetite.corpus.job import Corpus, DocumentsHash, EncodedPart, Job, Options
+from bpetite.corpus.job import Corpus, DocumentsHash, EncodedPart, Job, Options, Place
 from bpetite.corpus.manifest import JOURNAL, MANIFEST, TOKENIZER, Journal, Manifest
 from bpetite.corpus.shards import ShardWriter, remove_parts
-from bpetite.reading.batches import Batch, ReadInput
+from bpetite.reading.batches import ReadInput
 from bpetite.reading.documents import Item, read_all, read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import hash_input
@@ -287,8 +287,9 @@ def _by_threads(job: Job, threads: int, manifest: Manifest) -> Generator[Encoded
         if has_left.is_set():
             raise _Stopped
 
-    def encoded(item: tuple[Input, Batch, int, int]) -> Steps[EncodedPart]:
-        yield [job.part(*item, stop_if_left)], True
+    def encoded(item: tuple[Item, int, Place]) -> Steps[EncodedPart]:
+        (source, batch, read), done, place = item
+        yield [job.part(source, batch, read, done, stop_if_left, place)], True
 
     inputs = job.inputs[len(manifest.inputs) :]
     with (
@@ -300,15 +301,16 @@ def _by_threads(job: Job, threads: int, manifest: Manifest) -> Generator[Encoded
         yield from parts
 
 
-def _with_done(
-    items: Iterable[Item], manifest: Manifest
-) -> Iterator[tuple[Input, Batch, int, int]]:
-    """Yield what was read, and how many documents of it are in shards already."""
+def _with_done(items: Iterable[Item], manifest: Manifest) -> Iterator[tuple[Item, int, Place]]:
+    """Yield what was read, how many documents of it are in shards already, and where it begins."""
     to_skip = manifest.of_next_input
-    for source, batch, read in items:
+    place = Place(sum(read.documents for read in manifest.inputs))
+    for item in items:
+        _, batch, _ = item
         done = min(to_skip, len(batch.texts) - batch.goes_on)
         to_skip -= done
-        yield source, batch, read, done
+        yield item, done, place
+        place = place.behind(batch)
 
 
 # Resuming

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bpetite._engine import Encoder
 from bpetite._internal.arguments import check_word
 from bpetite._internal.types import DType, Progress, Special, Texts
 from bpetite.tokenizer import Tokenizer
@@ -46,13 +47,15 @@ def encoded(
     prepend: Sequence[int] = (),
     append: Sequence[int] = (),
     progress: Progress | None = None,
+    encoder: Encoder | None = None,
 ) -> Encoded:
     """Encode texts, with the same ids around each, and count the special tokens that are to be text.
 
     Where a text has none, its ids are the same whether special tokens are text or an error. So only
-    texts with some are encoded more than once.
+    texts with some are encoded more than once. The `encoder` may be one of the tokenizer's with
+    dropout.
     """
-    encode = tokenizer._encoder.encode_batch_to_numpy
+    encode = (encoder or tokenizer._encoder).encode_batch_to_numpy
     options = (dtype, num_threads, list(append), progress, list(prepend))
     if special != "text":
         ids, offsets = encode(texts, special, *options)

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby, pairwise
 from math import lcm
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT, Pattern
-from bpetite._engine import CountTable, TextColumn
+from bpetite._engine import CountTable, TextColumn, pattern_way
 from bpetite._internal.arguments import Name, check_path, check_type, several, shortened, worded
 from bpetite._internal.integers import BYTES, counted, integer, number_with_unit
 from bpetite._internal.lazy import LazyModule
@@ -25,15 +25,15 @@ from bpetite._internal.record import replaced
 from bpetite._internal.types import AnyPath, Limits, Progress, ReadingOptions, Texts
 from bpetite._internal.warning import warn
 from bpetite.counts.counting import ProgressOfAll, Tally, count_inputs
-from bpetite.dialect import Dialect
-from bpetite.normalization import Normalization, checked, steps_in
+from bpetite.dialect import Dialect, unmatched_text_of
+from bpetite.normalization import SPACE_FIRST, Normalization, checked, steps_in
 from bpetite.patterns import PATTERNS, checked_pattern, named_pattern
 from bpetite.reading import batches as batching
 from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
 from bpetite.reading.specials import noticed_in, noticed_in_files
-from bpetite.vocabulary import listed_special_tokens
+from bpetite.vocabulary import Vocabulary, flagged_tokens, listed_special_tokens
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -53,6 +53,9 @@ def memory_bytes(size: int | str | None, name: str = "memory_limit") -> int | No
     return None if size is None else min(integer(name, size, least=1), LARGEST_COUNT)
 
 
+AddedTokens = tuple[tuple[str, tuple[str, ...]], ...]
+"""The texts of special and added tokens in order, each with its flags."""
+
 _LITTLE = 1 << 20
 """The bytes that counts beside a limited table may take."""
 
@@ -62,8 +65,24 @@ _RULES = {
     "boundaries": ["dialect", "special_tokens"],
     "unmatched_text": ["dialect"],
     "normalization": ["normalization"],
+    "added_tokens": ["tokenizer"],
 }
 """The rules of counting, and the arguments that decide them."""
+
+_DEFAULT_RULES: dict[str, Any] = {
+    "pattern": "gpt2",
+    "dialect": "bpetite",
+    "special_tokens": None,
+    "normalization": None,
+}
+
+
+class Tokenizing(Protocol):
+    """A `Tokenizer`."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary."""
 
 
 class Counts:
@@ -93,8 +112,35 @@ class Counts:
         rules = Dialect.named(dialect)
         boundaries = rules.boundaries(default_specials(special_tokens))
         cuts = named_pattern(pattern)
-        self._begin(cuts, boundaries, rules.unmatched_text_of(cuts), checked(normalization))
+        self._begin(cuts, boundaries, unmatched_text_of(rules, cuts), checked(normalization))
         self.dialect, self.special_tokens = rules, default_specials(special_tokens)
+
+    @classmethod
+    def _by(
+        cls,
+        tokenizer: Tokenizing | None,
+        pattern: Pattern,
+        dialect: str | Dialect,
+        special_tokens: Sequence[str] | None,
+        normalization: Normalization | None,
+    ) -> Self:
+        """Begin counts like a tokenizer, which decides all rules then, or by given rules."""
+        rules: dict[str, Any] = {
+            "pattern": pattern,
+            "dialect": dialect,
+            "special_tokens": special_tokens,
+            "normalization": normalization,
+        }
+        if tokenizer is None:
+            if SPACE_FIRST in steps_in(checked(normalization)):
+                raise ValueError(f"normalization: {SPACE_FIRST[0]!r} needs a tokenizer that has it")
+            return cls(**rules)
+        for name, value in rules.items():
+            if value != _DEFAULT_RULES[name]:
+                raise ValueError(
+                    f"tokenizer: it decides the {name}, too, so leave out {name}={value!r:.80}"
+                )
+        return cls._begin_like(tokenizer)
 
     def _begin(
         self,
@@ -102,6 +148,7 @@ class Counts:
         boundaries: tuple[str, ...],
         unmatched_text: str,
         normalization: Normalization | None,
+        added_tokens: AddedTokens | None = None,
     ) -> Self:
         """Begin with these rules, and without counts."""
         self.pattern = checked_pattern(pattern)
@@ -109,6 +156,9 @@ class Counts:
         self.unmatched_text = unmatched_text
         self.normalization = normalization
         """What was done to the text between boundaries before it was cut, such as `NFC`."""
+        self.added_tokens = added_tokens
+        """Of counts like a tokenizer: its special and added tokens, which are not counted, each with its
+        flags; None for others."""
         self.dialect = self.special_tokens = None
         self.name = ""
         """The file that these were loaded from, or the first of them."""
@@ -118,21 +168,65 @@ class Counts:
         """The weights of sources, where they are not 1."""
         self.beside = Tally()
         """Documents and bytes that were read, but that the engine's table does not know of."""
-        counts_unmatched = unmatched_text == "counted"
-        self._table = CountTable(pattern, boundaries, counts_unmatched, steps_in(normalization))
+        self._table = CountTable(
+            pattern,
+            self._dividing,
+            unmatched_text == "counted",
+            steps_in(normalization),
+            [] if self._dividing else [(text, 0, flags) for text, flags in added_tokens or ()],
+        )
         return self
+
+    @classmethod
+    def _begin_like(cls, tokenizer: Any) -> Self:
+        """Begin counts of the pretokens that a tokenizer makes tokens of."""
+        vocabulary = getattr(tokenizer, "vocabulary", tokenizer)
+        check_type("tokenizer", vocabulary, Vocabulary, "a Tokenizer")
+        added_tokens = tuple(
+            (text, tuple(sorted(flag for flag in flags if flag != "special")))
+            for text, _, flags in sorted(flagged_tokens(vocabulary))
+        )
+        counts = object.__new__(cls)._begin(
+            vocabulary.pattern, (), "counted", vocabulary.normalization, added_tokens
+        )
+        counts.dialect = vocabulary.dialect
+        counts.special_tokens = tuple(vocabulary.special_tokens)
+        return counts
+
+    @property
+    def _dividing(self) -> tuple[str, ...]:
+        """Texts that divide a document, and that are all that the engine need look for.
+
+        Tokens without flags are found in the text as boundaries are, if it is not changed before.
+        """
+        if self.normalization is not None or not self.added_tokens:
+            return self.boundaries
+        plain = [text for text, flags in self.added_tokens if {*flags} <= {"normalized"}]
+        return tuple(plain) if len(plain) == len(self.added_tokens) else self.boundaries
+
+    @property
+    def pattern_way(self) -> str:
+        """How the pattern cuts text; see `Tokenizer.pattern_way`.
+
+        >>> Counts(pattern="llama3").pattern_way
+        'masks'
+        """
+        return pattern_way(self.pattern)
 
     @property
     def cut(self) -> Cut | None:
         """Finds places where a document may be cut while it is read.
 
         None if there are none: where a normalized text may be cut is known only after
-        normalization.
+        normalization, and where tokens take white space, only once they are found.
 
         >>> Counts().cut is None, Counts(normalization="NFC").cut is None
         (False, True)
         """
-        return cutter([self.pattern], self.boundaries) if self.normalization is None else None
+        is_changed = self.normalization is not None
+        if is_changed or len(self._dividing) < len(self.added_tokens or ()):
+            return None
+        return cutter([self.pattern], self._dividing)
 
     @classmethod
     def from_files(
@@ -143,6 +237,7 @@ class Counts:
         dialect: str | Dialect = "bpetite",
         special_tokens: Sequence[str] | None = None,
         normalization: Normalization | None = None,
+        tokenizer: Tokenizing | None = None,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
@@ -158,6 +253,10 @@ class Counts:
         `normalization`, such as `NFC`, is applied to each document before it is cut; as only a
         whole document can be normalized, each is then held in memory.
 
+        With `tokenizer`, counts are of the pretokens whose tokens are the ids of `encode`, outside
+        special and added tokens: it decides all rules. (Text before the first of these, between
+        them and after the last is a document.)
+
         `progress` is called with `("counting", bytes, total)`, first when all inputs were found,
         and with `("documents", number, 0)`.
 
@@ -168,12 +267,7 @@ class Counts:
         ...     Counts.from_files(path, text_field="body")
         Counts(2 distinct pretokens, 2 in all, 1 document)
         """
-        counts = cls(
-            pattern=pattern,
-            dialect=dialect,
-            special_tokens=special_tokens,
-            normalization=normalization,
-        )
+        counts = cls._by(tokenizer, pattern, dialect, special_tokens, normalization)
         rules = Reading(**reading)
         limits: Limits = {"num_threads": num_threads, "memory_limit": memory_bytes(memory_limit)}
         inputs = find_inputs(paths)
@@ -186,7 +280,9 @@ class Counts:
     @property
     def _specials_as_text(self) -> tuple[str, ...]:
         """The special tokens that are counted as text, as any other is; none where they end documents."""
-        return () if self.boundaries else self.special_tokens or ()
+        if self.boundaries or self.added_tokens is not None:
+            return ()
+        return self.special_tokens or ()
 
     def _with_inputs(
         self,
@@ -224,21 +320,19 @@ class Counts:
         dialect: str | Dialect = "bpetite",
         special_tokens: Sequence[str] | None = None,
         normalization: Normalization | None = None,
+        tokenizer: Tokenizing | None = None,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
     ) -> Counts:
         """Count documents from any iterable of `str` or UTF-8 `bytes`, or from an Arrow column.
 
+        With `tokenizer`, they are counted as it cuts them; see `from_files`.
+
         >>> Counts.from_iterator(["ab ab", b"ab"]).total
         3
         """
-        counts = cls(
-            pattern=pattern,
-            dialect=dialect,
-            special_tokens=special_tokens,
-            normalization=normalization,
-        )
+        counts = cls._by(tokenizer, pattern, dialect, special_tokens, normalization)
         texts = batching.columns_in(documents) or several("documents", "str or bytes", documents)
         if specials := counts._specials_as_text:
             noticed, texts = noticed_in(texts, specials)
@@ -365,7 +459,7 @@ class Counts:
         0
         """
         rules = self.pattern, self.boundaries, self.unmatched_text, self.normalization
-        empty = object.__new__(Counts)._begin(*rules)
+        empty = object.__new__(Counts)._begin(*rules, self.added_tokens)
         empty.dialect = self.dialect
         empty.special_tokens = self.special_tokens
         empty.name = self.name
@@ -386,6 +480,17 @@ class Counts:
                 raise ValueError(f"{differ}{self.name} with {our_name}: they cannot be added up")
             differ += f"{our_name} is needed; leave out "
             raise ValueError(worded(partial(_or_give, differ, arguments)))
+
+    def _to_train_on(self, other: Counts) -> Counts:
+        """Return these rules, which a training needs, as counts like a tokenizer fulfil them.
+
+        Its added tokens cut texts as boundaries do, and it leaves no text out.
+        """
+        if other.added_tokens is not None:
+            self.unmatched_text = other.unmatched_text
+            if {*self.boundaries} <= {text for text, _ in other.added_tokens}:
+                self.boundaries, self.added_tokens = (), other.added_tokens
+        return self
 
     def save(
         self, path: AnyPath, overwrite: bool = False, *, num_threads: int | None = None
@@ -410,6 +515,7 @@ class Counts:
             boundaries=list(self.boundaries),
             unmatched_text=self.unmatched_text,
             normalization=self.normalization,
+            added_tokens=None if self.added_tokens is None else dict(self.added_tokens),
             total=self.total,
             scale=self.scale,
             weights=self.weights,
@@ -448,7 +554,13 @@ class Counts:
         rules, parts = counts_file.read_counts(path)
         try:
             counted_by = rules.pattern, tuple(rules.boundaries), rules.unmatched_text
-            counts = object.__new__(cls)._begin(*counted_by, checked(rules.normalization))
+            added_tokens = None
+            if rules.added_tokens is not None:
+                listed = rules.added_tokens.items()
+                added_tokens = tuple((text, tuple(flags)) for text, flags in sorted(listed))
+            counts = object.__new__(cls)._begin(
+                *counted_by, checked(rules.normalization), added_tokens
+            )
             if rules.dialect:
                 counts.dialect = Dialect(**rules.dialect)
                 counts.special_tokens = tuple(rules.special_tokens)

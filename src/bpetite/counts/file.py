@@ -19,6 +19,7 @@ import contextlib
 import os
 import struct
 from collections.abc import Callable, Iterator
+from types import NoneType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 from bpetite._constants import UNICODE_VERSION
@@ -27,6 +28,7 @@ from bpetite._internal.files import write_whole
 from bpetite._internal.json import fields_of, refuse
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import AnyPath
+from bpetite.vocabulary import TOKEN_FLAGS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,6 +62,8 @@ class Rules(NamedTuple):
     """The special tokens that were given with it."""
     normalization: Any = None
     """Checked where it is used; counts without one are written as before there were any."""
+    added_tokens: Any = None
+    """Of counts like a tokenizer: an object of its special and added tokens, each with a list of flags."""
     unicode_version: str = UNICODE_VERSION
     format_version: int = FORMAT_VERSION
 
@@ -101,8 +105,9 @@ def write_counts(path: AnyPath, rules: Rules, overwrite: bool = False) -> Iterat
 def _stored(rules: Rules) -> dict[str, Any]:
     """Return the rules as they are written."""
     stored = rules._asdict()
-    if rules.normalization is None:
-        del stored["normalization"]
+    for later in ("normalization", "added_tokens"):
+        if stored[later] is None:
+            del stored[later]
     return stored
 
 
@@ -128,7 +133,13 @@ def _read_rules(path: AnyPath, file: BinaryIO) -> Rules:
     try:
         stored = json.loads(line)
         if type(stored) is dict:  # files that say nothing of the dialect are read, too
-            stored = {"dialect": {}, "special_tokens": [], "normalization": None, **stored}
+            stored = {
+                "dialect": {},
+                "special_tokens": [],
+                "normalization": None,
+                "added_tokens": None,
+                **stored,
+            }
         rules = fields_of(Rules, stored)
     except TypeError as error:
         refuse(path, f"rules: {error}")
@@ -144,6 +155,11 @@ def _read_rules(path: AnyPath, file: BinaryIO) -> Rules:
         )
     if rules.unmatched_text not in ("counted", "skipped"):
         refuse(path, f"rules: unmatched_text is {rules.unmatched_text!r:.80}")
+    if type(rules.added_tokens) not in (dict, NoneType):
+        refuse(path, f"rules: added_tokens is {rules.added_tokens!r:.80}")
+    for text, flags in (rules.added_tokens or {}).items():
+        if not text or type(flags) is not list or any(flag not in TOKEN_FLAGS for flag in flags):
+            refuse(path, f"rules: added_tokens: {text!r:.80} has the flags {flags!r:.80}")
     texts = [*rules.boundaries, *rules.special_tokens]
     if not all(type(text) is str and text for text in texts) or rules.scale < 1:
         refuse(path, "rules: boundaries and special tokens must be strings, and scale above 0")

@@ -1,4 +1,4 @@
-"""The rest of the specification: added tokens, normalization, and merges that begin with characters.
+"""The rest of the specification: added tokens, normalization, dropout, merges that begin with characters.
 
 Its core is in the folder above: `_pretokenizer.py`, `_trainer.py`, `_encoder.py` and `_decoder.py`.
 """

@@ -7,6 +7,8 @@ character, and the tests check that the result is the same.
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
+from bpetite.specification.dropout import Dropout, dropped, merge_some
+
 Rank = Callable[[str, str], int | None]
 """Returns the rank of the merge of two neighbours, or None if they do not merge."""
 
@@ -19,6 +21,7 @@ def encode(
     unknown: tuple[int, bool] | None = None,
     suffix: str = "",
     prefix: str = "",
+    dropout: Dropout | None = None,
 ) -> list[int]:
     """Encode a normalized text.
 
@@ -27,7 +30,7 @@ def encode(
     its bytes, or `unknown`: the id for such symbols, and whether it stands once for successive
     ones. The last character has a suffix from the start, if there is one, and all but the first have
     a prefix, which a merge keeps only of its left part; a character that is no token is merged with
-    none.
+    none. With `dropout`, merges are left out at random.
 
     >>> ids = {"a": 0, "b": 1, "ab": 2}
     >>> encode("abé", ids, {0xC3: 3, 0xA9: 4}, lambda left, right: 0 if left + right == "ab" else None)
@@ -41,7 +44,13 @@ def encode(
     symbols = [prefix + character if place else character for place, character in enumerate(text)]
     if suffix:
         symbols[-1:] = [character + suffix for character in symbols[-1:]]
-    for symbol in _merged(symbols, rank, prefix):
+    if dropout is None:
+        symbols = _merged(symbols, rank, prefix)
+    else:
+        merge_some(
+            symbols, rank, lambda left, right: left + right.removeprefix(prefix), dropped(dropout)
+        )
+    for symbol in symbols:
         if symbol in ids:
             encoded.append(ids[symbol])
         elif unknown is None:

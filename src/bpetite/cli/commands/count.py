@@ -5,8 +5,10 @@ examples:
   bpetite count --input corpus.txt --output corpus.counts
   bpetite count --input wiki.zst:2 'web/*.parquet:1.5' --output corpus.counts
   bpetite count --input data/ --dialect tiktoken --output corpus.counts
+  bpetite count --input data/ --like llama3/ --output corpus.counts
 """
 
+from bpetite._internal.arguments import as_option
 from bpetite._internal.integers import counted
 from bpetite.cli import shared
 from bpetite.cli.counts import count_from_options, room_of, summary_of, tell_of_default
@@ -21,38 +23,54 @@ def declare(command: shared.Parser) -> None:
     shared.add_output(command, "the file to write the counts to")
     shared.add_rules(command)
     shared.add_normalization(command)
+    like = "count as this tokenizer normalizes and cuts, leaving out special and added tokens"
+    command.add_argument("--like", metavar="MODEL", help=like)
     shared.add_shared(command, "--num-threads", "--memory-limit", "--cluster")
     shared.add_reading(command)
 
 
 def run(options: shared.Options) -> shared.Result:
     """Count, save, and return a summary."""
-    training = Training(
-        options.dialect,
-        options.pattern,
-        options.special_token,
-        normalization=options.normalization,
-    )
+    rules = _rules_of(options)
     if options.cluster is None:
-        counts = count_from_options(options, training)
+        counts = count_from_options(options, rules)
     else:
-        counts = _count_on_cluster(options, training)
+        counts = _count_on_cluster(options, rules)
     counts.save(options.output, overwrite=options.force, num_threads=options.num_threads)
     options.progress.complete(
         f"counting complete: {counted(counts.documents, 'document')}", counts.bytes
     )
-    tell_of_default(options)
+    if options.like is None:
+        tell_of_default(options)
     return summary_of(counts)
 
 
-def _count_on_cluster(options: shared.Options, training: Training) -> Counts:
+def _rules_of(options: shared.Options) -> Counts:
+    """Return empty counts by the rules of the options, or like a tokenizer."""
+    if options.like is None:
+        training = Training(
+            options.dialect,
+            options.pattern,
+            options.special_token,
+            normalization=options.normalization,
+        )
+        return Counts(**training.counting)
+    for name in ("dialect", "pattern", "special_token", "normalization"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"--like decides this, too, so leave out {as_option(name)}")
+    from bpetite.tokenizer import Tokenizer  # slow to import
+
+    return Counts._begin_like(Tokenizer.load(options.like))
+
+
+def _count_on_cluster(options: shared.Options, rules: Counts) -> Counts:
     from bpetite.corpus import cluster
 
-    options.progress.note = way_note(training.pattern_way)
+    options.progress.note = way_note(rules.pattern_way)
     return cluster.count(
         options.input,
         address=options.cluster,
-        rules=Counts(**training.counting),
+        rules=rules,
         reading=shared.reading_of(options),
         memory_limit=room_of(options)["memory_limit"],
         progress=options.progress,

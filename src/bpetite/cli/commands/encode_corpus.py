@@ -48,6 +48,14 @@ def declare(command: shared.Parser) -> None:
     for flag, does in (("--prepend-special", "begins"), ("--append-special", "ends")):
         what = f"a special token that {does} every document"
         add(flag, type=shared.text_argument, metavar="TEXT", help=what)
+    add(
+        "--dropout",
+        type=shared.probability,
+        metavar="P",
+        help="leave out each possible merge with this probability, from 0 to 1 (BPE dropout)",
+    )
+    seed = "the number that decides which merges are left out; use another one for each epoch"
+    add("--seed", type=shared.number, metavar="N", help=f"{seed} (default: 0)")
     memory = (
         "the memory for this process, such as 1GB, at least about 300MB; fewer threads are used"
     )
@@ -64,6 +72,7 @@ def run(options: shared.Options) -> shared.Result:
     layout = corpus.Options(
         **shared.chosen(options, "format", "dtype", "shard_size", "special"),
         **shared.chosen(options, "prepend_special", "append_special", "add_special_tokens"),
+        **shared.chosen(options, "dropout", "seed"),
         reading=shared.reading_of(options),
     )
     tokenizer = read_model(options)

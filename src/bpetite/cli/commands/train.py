@@ -12,7 +12,7 @@ from bpetite._internal.progress import duration
 from bpetite._persistence import save_vocabulary
 from bpetite.cli import shared
 from bpetite.cli.counts import count_from_options, load_counts, tell_of_default
-from bpetite.counts import memory_bytes
+from bpetite.counts import Counts, memory_bytes
 from bpetite.training import Training, train_vocabulary
 
 
@@ -66,7 +66,7 @@ def run(options: shared.Options) -> shared.Result:
     planned = training.planned_tokens(vocab_size)
     training_memory = memory_bytes(options.training_memory, "training_memory")
     if counts is None:
-        counts = count_from_options(options, training)
+        counts = count_from_options(options, Counts(**training.counting))
     vocabulary = train_vocabulary(
         counts,
         vocab_size,
