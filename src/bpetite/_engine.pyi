@@ -237,6 +237,11 @@ class CountTable:
     def merge(self, other: CountTable, times: int = 1) -> None:
         """Add the counts of another table so many times, but its documents and bytes once."""
 
+    def uses(
+        self, encoder: Encoder, *, num_threads: int | None = ..., progress: Progress | None = None
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+        """Return the ids that the pretokens become, in ascending order, and how often each is used."""
+
     def settle(self) -> None:
         """Prepare for several readings: if anything is in temporary files, move the rest there, too."""
 
@@ -605,11 +610,6 @@ class Encoder:
         self, texts: Texts, special: Special = ..., num_threads: int | None = ...
     ) -> list[int]:
         """Return the number of ids of each text."""
-
-    def uses(
-        self, counts: CountTable, *, num_threads: int | None = ..., progress: Progress | None = None
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-        """Return the ids that counted pretokens become, in ascending order, and how often each is used."""
 
     def encode_stream(self, special: Special = ...) -> EncodeStream:
         """Begin a text that arrives in pieces."""

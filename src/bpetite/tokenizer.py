@@ -349,10 +349,11 @@ class Tokenizer:
     def _changed_to(self, vocabulary: Vocabulary) -> Tokenizer:
         """Return a tokenizer with a vocabulary in which all tokens that are left keep their ids, but perhaps
         special ones."""
+        from bpetite.surgery.pruning import ids_of
+
         specials = vocabulary.special_tokens
         moved = {own: specials[text] for text, own in self.special_tokens.items()}
-        left = {*self._vocabulary.tokens, *self._vocabulary.decode_only}
-        left &= {*vocabulary.tokens, *vocabulary.decode_only}
+        left = set(ids_of(self._vocabulary)).intersection(ids_of(vocabulary))
         return self._changed(vocabulary, dict(zip(left, left, strict=True)) | moved)
 
     def prune(
@@ -494,7 +495,7 @@ class Tokenizer:
         from bpetite.surgery import pruning
 
         encoder = self._made_encoder()
-        ids, uses = encoder.uses(counts._table, num_threads=num_threads, progress=progress)
+        ids, uses = counts._table.uses(encoder, num_threads=num_threads, progress=progress)
         uses_of = dict(zip(ids.tolist(), uses.tolist(), strict=True))
         return pruning.pruned_tokens(self._vocabulary, uses_of, staying, number)
 
@@ -557,7 +558,7 @@ class Tokenizer:
         `moved` has the new ids of the tokens that are left; without it, only special tokens may move.
         """
         from bpetite.formats import huggingface
-        from bpetite.formats.editing import check_edited, edited
+        from bpetite.formats.editing import EDITED, edited
 
         template = self._template
         if isinstance(template, Template):
@@ -567,13 +568,13 @@ class Tokenizer:
         changed = type(self)(vocabulary, self._assumptions)._with_template(template)
         if self._original is None:
             return changed
-        if self._original.kind != "huggingface" and not self._original.companions:
+        is_edited = moved is not None and self._original.kind in EDITED
+        if not is_edited and self._original.kind != "huggingface" and not self._original.companions:
             return changed
         try:
-            if moved is not None and self._original.kind == "huggingface":
+            if moved is not None and is_edited:
                 is_cut_anew = vocabulary.pattern != self._vocabulary.pattern
                 files = edited(self._original, vocabulary, moved, is_cut_anew=is_cut_anew)
-                check_edited(files, vocabulary)
             else:
                 files = huggingface.changed(vocabulary, self._original, template)
             return changed._set(_original=files)

@@ -106,7 +106,7 @@ def test_the_order_in_which_tokens_leave_is_the_specified_one(seed: int) -> None
     for pretoken, times in counts.items():
         for token_id in specified(vocabulary, pretoken.decode()):
             uses[token_id] += times
-    ids, numbers = Tokenizer(vocabulary)._made_encoder().uses(counts._table, num_threads=3)
+    ids, numbers = counts._table.uses(Tokenizer(vocabulary)._made_encoder(), num_threads=3)
     found = dict(zip(ids.tolist(), numbers.tolist(), strict=True))
     assert found == {token_id: times for token_id, times in uses.items() if times}
     staying = pruning.staying_tokens(vocabulary)
@@ -187,10 +187,10 @@ def test_counting_uses_tells_what_cannot_be_encoded() -> None:
     vocabulary = Vocabulary({0: b"a", 1: b"b"}, [], irregular=True, pattern="[^ ]+| ")
     encoder = Tokenizer(vocabulary)._made_encoder()
     with pytest.raises(ValueError, match="has a byte for which this vocabulary has no token"):
-        encoder.uses(counted(vocabulary, ["ac"])._table)
+        counted(vocabulary, ["ac"])._table.uses(encoder)
     huge = Counts.from_iterator(["aaa"], pattern="[^ ]+| ").weighted(2**63)
     with pytest.raises(OverflowError, match="id 0 is used more often than 64 bits can count"):
-        encoder.uses(huge._table)
+        huge._table.uses(encoder)
 
 
 def test_new_tokens_take_the_freed_ids_in_ascending_order() -> None:

@@ -1,5 +1,6 @@
 """Files of changed vocabularies give the same ids in their own libraries, whatever left, moved or is new."""
 
+import base64
 import itertools
 import json
 import random
@@ -10,15 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencepiece
 import tokenizers
 from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
 
 from bpetite import Tokenizer, Vocabulary
 from bpetite.encoding.encoder import encoder_of
 from bpetite.formats.editing import check_edited, edited
+from bpetite.formats.shared.peers import _tekken_encode
 from bpetite.patterns import PATTERNS
 from bpetite.surgery import pruning
 from test_any_tokenizer_json import CORPUS, check_same, made, texts
+from test_sentencepiece import TEXTS as TEXTS_OF_PIECES
+from test_sentencepiece import TRAININGS, trained
 
 pytestmark = pytest.mark.peers
 
@@ -94,7 +99,6 @@ def test_changed_files_give_the_ids_of_tokenizers(seed: int, tmp_path: Path) -> 
             moved = pruning.closed_ids(vocabulary, removed)
         after = joined(tok, moved, chance.choice([0, 0, 5]))
         files = edited(tok._original_of("huggingface"), after, moved)  # type: ignore[arg-type]
-        check_edited(files, after)
         theirs = tokenizers.Tokenizer.from_str(files.content.decode("utf-8"))
         check_same(Tokenizer(after, tok.assumptions), theirs, texts(chance))
         for text, own in after.special_tokens.items():
@@ -187,6 +191,86 @@ def test_a_file_that_would_be_another_tokenizer_is_refused(tmp_path: Path) -> No
     added = tok.add_tokens(["<x>"], special=True).vocabulary
     with pytest.raises(ValueError, match=r"its special_tokens would differ"):
         check_edited(original, added)
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+@pytest.mark.parametrize("new", [0, 6])
+def test_a_changed_model_of_sentencepiece_gives_its_ids(
+    name: str, new: int, tmp_path: Path
+) -> None:
+    (tmp_path / "tokenizer.model").write_bytes(trained(name))
+    tok = Tokenizer.load(tmp_path / "tokenizer.model")
+    _, token_map = tok.prune(CORPUS, tok.vocab_size - 120)
+    moved = {old: own for old, own in token_map.ids.items() if own is not None}
+    after = joined(tok, moved, new)
+    files = edited(tok._original_of("sentencepiece"), after, moved)  # type: ignore[arg-type]
+    theirs = sentencepiece.SentencePieceProcessor(model_proto=files.content)
+    assert theirs.get_piece_size() == tok.vocab_size - 120 + new
+    ours = Tokenizer(after)
+    used = set()
+    for text in TEXTS_OF_PIECES:
+        assert ours.encode(text) == theirs.encode(text)
+        used.update(ours.encode(text))
+    assert not new or not used.isdisjoint(range(tok.vocab_size - 120, theirs.get_piece_size()))
+    files.write_file(tmp_path / "changed.model", overwrite=False)
+    assert Tokenizer.load(tmp_path / "changed.model").encode("the<s>") == ours.encode("the<s>")
+
+
+def test_a_model_of_sentencepiece_cannot_have_holes(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.model").write_bytes(trained("llama"))
+    tok = Tokenizer.load(tmp_path / "tokenizer.model")
+    kept, _ = tok.prune(CORPUS, tok.vocab_size - 120, ids="keep")
+    assert "its ids are places, and no token would have id" in kept.assumptions[-1]
+    with pytest.raises(ValueError, match="it cannot be written back"):
+        kept.save_original(tmp_path / "kept.model")
+    kept.save(tmp_path / "kept.json")
+    assert Tokenizer.load(tmp_path / "kept.json") == kept
+
+
+def tekken(tmp_path: Path) -> Tokenizer:
+    """A tokenizer of a `tekken.json` with more ranks than it uses."""
+    tok = Tokenizer.train_from_iterator(CORPUS, 400, dialect="tiktoken", special_tokens=[])
+    entries = []
+    for rank, token in tok.vocabulary.tokens.items():
+        spelled = base64.b64encode(token).decode()
+        entries.append({"rank": rank, "token_bytes": spelled, "token_str": None})
+    config = {"pattern": tok.pattern, "default_vocab_size": 395, "default_num_special_tokens": 4}
+    specials = [{"rank": rank, "token_str": f"<{rank}>", "is_control": True} for rank in range(4)]
+    document = {"config": config, "vocab": entries, "special_tokens": specials, "version": "v7"}
+    (tmp_path / "tekken.json").write_text(json.dumps(document), "utf-8")
+    return Tokenizer.load(tmp_path / "tekken.json")
+
+
+@pytest.mark.parametrize("new", [0, 6])
+def test_a_changed_tekken_file_gives_the_ids_of_its_ranks(new: int, tmp_path: Path) -> None:
+    tok = tekken(tmp_path)
+    _, token_map = tok.prune(CORPUS[3:], 350)
+    moved = {old: own for old, own in token_map.ids.items() if own is not None}
+    after = joined(tok, moved, new)
+    files = edited(tok._original_of("tekken"), after, moved)  # type: ignore[arg-type]
+    theirs = _tekken_encode(files.content, after)
+    ours = Tokenizer(after)
+    for text in CORPUS:
+        assert ours.encode_ordinary(text) == theirs(text)
+    document = json.loads(files.content)
+    assert document["config"]["default_vocab_size"] == 350 + new == len(document["vocab"]) + 4
+    assert (document["version"], len(document["special_tokens"])) == ("v7", 4)
+
+
+def test_a_tekken_file_cannot_have_holes_and_reused_ids(tmp_path: Path) -> None:
+    tok = tekken(tmp_path)
+    kept, _ = tok.prune(tokens=[b" the"], ids="keep")
+    other, token_map = tok.replace([*CORPUS, " the" * 99, "zebras and quaggas" * 50], 3)
+    assert min(token_map.parts) < tok.largest_id - 9
+    for changed in (kept, other):
+        assert "its ids are ranks: there can be no holes" in changed.assumptions[-1]
+        assert (
+            "a tokenizer.json, as to_huggingface writes it, can hold it" in changed.assumptions[-1]
+        )
+        changed.to_huggingface(tmp_path / "tokenizer.json", overwrite=True)
+        theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+        for text in CORPUS:
+            assert theirs.encode(text).ids == changed.encode(text, add_special_tokens=True)
 
 
 @pytest.mark.parametrize(

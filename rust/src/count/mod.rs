@@ -18,6 +18,7 @@ mod files;
 mod shard;
 mod sorted;
 mod spill;
+mod uses;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

@@ -23,7 +23,6 @@ mod places;
 mod pretokens;
 mod stages;
 mod tail;
-mod uses;
 mod whole;
 mod written;
 

@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyString};
 use super::arguments::{Threads, bytes_of};
 use super::calls;
 use super::columns::TextColumn;
-use super::encode::{Flagged, flagged};
+use super::encode::{Flagged, PyEncoder, flagged};
 use super::pretokenize::Steps;
 use super::watch::{PyWatch, raised};
 use crate::count::{self, CountRows, Documents, Limits};
@@ -184,6 +184,21 @@ impl PyCountTable {
             )
         })?;
         Ok(pass_rows(&visitor, rows)?)
+    }
+
+    #[pyo3(signature = (encoder, *, num_threads=Threads(None), progress=None))]
+    fn uses(
+        &self,
+        py: Python<'_>,
+        encoder: &PyEncoder,
+        num_threads: Threads,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(Py<PyArray1<u32>>, Array)> {
+        let mut watch = PyWatch::of(progress.as_ref());
+        let mut pulse = Pulse::of(&mut watch);
+        let pairs = py.detach(|| self.table.uses(&encoder.encoder, num_threads.0, &mut pulse))?;
+        let (ids, uses): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        Ok((ids.into_pyarray(py).unbind(), uses.into_pyarray(py).unbind()))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

@@ -17,7 +17,6 @@ use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::arguments::{Drops, Threads, Width, items};
 use super::columns::decoded_lists;
-use super::count::PyCountTable;
 use super::decode::{Writing, decoded_rows, joined, utf8, watched};
 use super::ids::{Integers, id_from, ids_from, pairs};
 use super::pretokenize::{BYTES_PER_PIECE, Steps};
@@ -46,7 +45,6 @@ const BYTES_PER_COUNT: usize = 40;
 const IDS_AT_ONCE: usize = 1 << 22;
 
 type IdsAndParts<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
-type Uses<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>);
 type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>);
 
 /// Turns text into ids and ids into text.
@@ -335,21 +333,6 @@ impl PyEncoder {
         let encoded = self.of_many::<()>(texts, special, num_threads, &Around::default(), watch)?;
         memory::ensure(encoded.offsets.len() * BYTES_PER_COUNT)?;
         Ok(each(&encoded).map(<[()]>::len).collect())
-    }
-
-    #[pyo3(signature = (counts, *, num_threads=Threads(None), progress=None))]
-    fn uses<'py>(
-        &self,
-        py: Python<'py>,
-        counts: PyRef<'_, PyCountTable>,
-        num_threads: Threads,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<Uses<'py>> {
-        let shards = &counts.table.shards[..];
-        let mut watch = PyWatch::of(progress.as_ref());
-        let work = || self.encoder.uses(shards, num_threads.0, &mut Pulse::of(&mut watch));
-        let (ids, uses): (Vec<_>, Vec<_>) = py.detach(work)?.into_iter().unzip();
-        Ok((ids.into_pyarray(py), uses.into_pyarray(py)))
     }
 
     #[pyo3(signature = (special=Special::Parse))]

@@ -1,4 +1,4 @@
-"""Edits the `tokenizer.json` of a vocabulary that was changed: tokens leave, move to other ids, or are new.
+"""Edits the files of a vocabulary that was changed: tokens leave, move to other ids, or are new.
 
 The file's own document is edited, so that all else stays: steps, settings, flags, and the names of
 tokens, also where these are made of characters. The result is read again, and must be the expected
@@ -10,11 +10,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from bpetite._internal.json import Json
-from bpetite.formats import huggingface
+from bpetite._internal.record import replaced
+from bpetite.formats import huggingface, sentencepiece, tekken
 from bpetite.formats.huggingface_steps import pre_tokenizer_of
 from bpetite.formats.shared.configuration import CONFIGURATION
 from bpetite.formats.shared.imported import Original
 from bpetite.vocabulary import Vocabulary
+
+EDITED = ("huggingface", "sentencepiece", "tekken")
+"""The formats whose files are edited; others are written anew, as far as they can hold the result."""
 
 _ADDED = "added_tokens.json"
 
@@ -26,13 +30,32 @@ def edited(
     *,
     is_cut_anew: bool = False,
 ) -> Original:
-    """Return the files of a changed vocabulary, which `is_cut_anew` if it has another pattern.
+    """Return the files of a changed vocabulary, which `is_cut_anew` if it has another pattern; what their
+    format cannot hold is refused.
 
     `moved` has the new id of each token of the file that is left; the others leave, with their merges.
-    Tokens of the vocabulary with other ids are new: their names are those of the tokens that they are
-    made of.
+    Tokens of the vocabulary with other ids are new.
     """
-    document = json.loads(original.content)
+    content = original.content
+    if original.kind == "huggingface":
+        content = _edited_json(content, vocabulary, moved, is_cut_anew=is_cut_anew)
+    elif is_cut_anew:
+        raise ValueError(f"the files of {original.kind} have no other pattern")
+    elif original.kind == "sentencepiece":
+        content = sentencepiece.edited(content, vocabulary, moved)
+    else:
+        content = tekken.edited(content, vocabulary, moved)
+    files = original.with_content(content)
+    files = files._replace(files={**files.files, **_companions(files.files, moved)})
+    check_edited(files, vocabulary)
+    return files
+
+
+def _edited_json(
+    content: bytes, vocabulary: Vocabulary, moved: Mapping[int, int], *, is_cut_anew: bool
+) -> bytes:
+    """Edit a `tokenizer.json`; the names of new tokens are those of the tokens that they are made of."""
+    document = json.loads(content)
     model = document["model"]
     old_names = {token_id: name for name, token_id in model["vocab"].items()}
     name_of = {new: old_names[old] for old, new in moved.items() if old in old_names}
@@ -74,25 +97,46 @@ def edited(
     padding = document.get("padding")
     if padding and padding.get("pad_id") in moved:
         padding["pad_id"] = moved[padding["pad_id"]]
-    files = original.with_content(_compact(document))
-    return files._replace(files={**files.files, **_companions(files.files, moved)})
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
 def check_edited(files: Original, vocabulary: Vocabulary) -> None:
     """Refuse files that, read again, are not the expected vocabulary."""
     name = next(iter(files.files))
-    read = huggingface.parse(name, files.content)
+    expected = vocabulary
+    if files.kind == "sentencepiece":
+        read = sentencepiece.parse(files.content)
+        expected = _without_tokens_beside(vocabulary, read.vocabulary)
+    elif files.kind == "tekken":
+        read = tekken.parse_document(json.loads(files.content))
+        # Without tokens that no merge makes, it is the same.
+        whole_first = read.vocabulary.whole_pretoken_first
+        expected = replaced(vocabulary, whole_pretoken_first=whole_first)
+    else:
+        read = huggingface.parse(name, files.content)
     found = (read.dropping() if vocabulary.drops_missing else read).vocabulary
-    for field, expected in _comparable(vocabulary).items():
-        if _comparable_field(found, field) != expected:
+    fields = ["tokens", "merges", *sorted(set(vocabulary._fields) - _APART)]
+    if not vocabulary.provisional:  # Where tokens are made of characters, it follows from them.
+        fields.append("pattern")
+    for field in fields:
+        if _comparable(found, field) != _comparable(expected, field):
             raise ValueError(f"{name} would not be the same tokenizer: its {field} would differ")
 
 
-def _comparable(vocabulary: Vocabulary) -> Json:
-    fields = ["tokens", "merges", *(set(vocabulary._fields) - _APART)]
-    if not vocabulary.provisional:  # Where tokens are made of characters, it follows from them.
-        fields.append("pattern")
-    return {field: _comparable_field(vocabulary, field) for field in fields}
+def _without_tokens_beside(vocabulary: Vocabulary, read: Vocabulary) -> Vocabulary:
+    """Leave out the special tokens that only files beside a vocabulary name."""
+    specials = {
+        text: token_id
+        for text, token_id in vocabulary.special_tokens.items()
+        if token_id <= read.largest_id
+    }
+    flags = vocabulary.token_flags
+    return replaced(
+        vocabulary,
+        special_tokens=specials,
+        added_tokens=vocabulary.added_tokens & specials.keys(),
+        token_flags={text: flags[text] for text in flags if text in specials},
+    )
 
 
 _APART = {
@@ -102,7 +146,7 @@ _APART = {
 """Fields that are compared in another way, or that files do not have."""
 
 
-def _comparable_field(vocabulary: Vocabulary, field: str) -> Any:
+def _comparable(vocabulary: Vocabulary, field: str) -> Any:
     """Return a field in which provisional tokens, whose ids nobody sees, are known by their bytes."""
     if field not in ("tokens", "merges"):
         return getattr(vocabulary, field)
@@ -152,10 +196,6 @@ def _companions(files: Mapping[str, bytes], moved: Mapping[int, int]) -> dict[st
     if by_new_id != tokens:
         changed[CONFIGURATION] = _indented(settings | {"added_tokens_decoder": by_new_id})
     return changed
-
-
-def _compact(document: Json) -> bytes:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
 def _indented(document: Json) -> bytes:

@@ -6,7 +6,7 @@ Only the parts that decide ids are read: pieces with their scores and kinds, and
 import math
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import Imported, of_beside, parsed_unlike
 from bpetite.formats.shared.pairs import BYTE_NAMES, Pieces, vocabulary_of_pieces
 from bpetite.normalization import Step, normalizing
-from bpetite.vocabulary import MARK
+from bpetite.vocabulary import MARK, Vocabulary
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
 _SPECIAL = (_UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE)
@@ -239,6 +239,92 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
             raise ValueError(f"cut off, or broken: a field of {value} bytes, and {room} are left")
         yield key >> 3, message[at : at + value]
         at += value
+
+
+# Changing a file
+# ---------------------------------------------------------------------------------------
+
+_VOCAB_SIZE = 4
+_IDS_OF_TRAINER = range(40, 44)
+"""The fields of the settings of training that are the size, and the ids of control pieces."""
+
+
+def edited(content: bytes, vocabulary: Vocabulary, moved: Mapping[int, int]) -> bytes:
+    """Return the file of a changed vocabulary; `editing.edited` explains `moved`.
+
+    A piece's id is its place, and the scores say which is merged first: those of new pieces are
+    below all others.
+    """
+    messages = list(_fields(content))
+    if b"".join(_field(number, value) for number, value in messages) != content:
+        raise ValueError("it has fields that cannot be written again")
+    old_pieces = [value for number, value in messages if number == _PIECE]
+    pieces: dict[int, bytes] = {}
+    scores = [0.0]
+    for old_id, value in enumerate(old_pieces):
+        if old_id in moved and isinstance(value, bytes):
+            pieces[moved[old_id]] = value
+            scores.append(_piece(old_id, value).score)
+    score = math.floor(min(scores))
+    known = {*moved.values(), *vocabulary.provisional}
+    for token_id in dict.fromkeys(vocabulary.merge_ids):
+        if token_id in known:
+            continue
+        score -= 1
+        if struct.unpack("<f", struct.pack("<f", score))[0] != score:
+            raise ValueError(f"no score of 32 bits is below {min(scores)} by one")
+        text = vocabulary.tokens[token_id].decode("utf-8").replace(" ", MARK).encode("utf-8")
+        pieces[token_id] = _field(1, text) + b"\x15" + struct.pack("<f", score)
+    hole = next((token_id for token_id in range(len(pieces)) if token_id not in pieces), None)
+    if hole is not None:
+        raise ValueError(f"its ids are places, and no token would have id {hole}")
+    written = [_field(_PIECE, pieces[token_id]) for token_id in range(len(pieces))]
+    for number, value in messages:
+        if number == _TRAINER and isinstance(value, bytes):
+            written.append(_field(number, _edited_trainer(value, len(pieces), moved)))
+        elif number != _PIECE:
+            written.append(_field(number, value))
+    return b"".join(written)
+
+
+def _edited_trainer(message: bytes, size: int, moved: Mapping[int, int]) -> bytes:
+    """Return the settings of training with another size and ids; what they are else stays as it is."""
+    written = b""
+    at = 0
+    while at < len(message):
+        start = at
+        key, at = _varint(message, at)
+        kind = key & 7
+        value = 4 if kind == _FIXED_32 else 8
+        if kind in (_VARINT, _BYTES):
+            value, at = _varint(message, at)
+        if kind == _VARINT and key >> 3 == _VOCAB_SIZE:
+            written += _field(key >> 3, size)
+        elif kind == _VARINT and key >> 3 in _IDS_OF_TRAINER:
+            written += _field(key >> 3, moved.get(value, value))
+        else:
+            at += 0 if kind == _VARINT else value
+            written += message[start:at]
+    return written
+
+
+def _field(number: int, value: int | bytes) -> bytes:
+    """Write a field of a message.
+
+    >>> _field(1, 300), _field(2, b"ab")
+    (b'\\x08\\xac\\x02', b'\\x12\\x02ab')
+    """
+    if isinstance(value, bytes):
+        return _number(number << 3 | _BYTES) + _number(len(value)) + value
+    return _number(number << 3 | _VARINT) + _number(value)
+
+
+def _number(value: int) -> bytes:
+    written = bytearray()
+    while value > 0x7F:
+        written.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*written, value])
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:

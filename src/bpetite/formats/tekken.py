@@ -5,14 +5,15 @@ ranks than the vocabulary has; the surplus is unused.
 """
 
 import binascii
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bpetite._internal.json import Json, typed
 from bpetite.encoding.template import Template
 from bpetite.formats.shared.imported import Imported, parsed_unlike
 from bpetite.formats.tiktoken import vocabulary_of_ranks
-from bpetite.vocabulary import Arrays
+from bpetite.vocabulary import Arrays, Vocabulary
 
 _MOST_SPECIALS = 100_000
 _UNNAMED = (
@@ -114,3 +115,38 @@ def _listed_names(listed: list[Any], count: int) -> dict[int, str]:
             )
         names[rank] = text
     return names
+
+
+# Changing a file
+# ---------------------------------------------------------------------------------------
+
+
+def edited(content: bytes, vocabulary: Vocabulary, moved: Mapping[int, int]) -> bytes:
+    """Return the file of a changed vocabulary; `editing.edited` explains `moved`.
+
+    A token's rank is its id, so new tokens must be behind all others.
+    """
+    document = json.loads(content)
+    config, entries = document["config"], document["vocab"]
+    special_count = config["default_num_special_tokens"]
+    kept = [old_id - special_count for old_id in sorted(moved) if old_id >= special_count]
+    first_new = special_count + len(kept)
+    if sorted(moved.values()) != list(range(first_new)):
+        raise ValueError(
+            "its ids are ranks: there can be no holes, and no new token before another; a "
+            "tokenizer.json, as to_huggingface writes it, can hold it"
+        )
+    written = [{**entries[old], "rank": rank} for rank, old in enumerate(kept)]
+    size = first_new
+    while size in vocabulary.tokens:
+        token = vocabulary.tokens[size]
+        try:
+            text = token.decode("utf-8")
+        except UnicodeDecodeError:
+            text = None
+        spelled = binascii.b2a_base64(token, newline=False).decode()
+        written.append({"rank": len(written), "token_bytes": spelled, "token_str": text})
+        size += 1
+    config["default_vocab_size"] = size
+    document["vocab"] = written
+    return json.dumps(document, ensure_ascii=False, indent=4).encode("utf-8")

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::ordinary::Misses;
-use super::{Encoder, Model};
-use crate::count::Shard;
+use super::CountTable;
+use crate::encode::{Encoder, PretokenEncoder};
 use crate::error::{Error, Result};
 use crate::memory::filled;
 use crate::watch::Pulse;
@@ -17,8 +16,8 @@ struct Uses {
 }
 
 impl Uses {
-    fn new(model: &Model) -> Result<Self> {
-        Ok(Self { near: filled(0, model.tokens.near())?, far: HashMap::new() })
+    fn new(encoder: &Encoder) -> Result<Self> {
+        Ok(Self { near: filled(0, encoder.tokens().near())?, far: HashMap::new() })
     }
 
     fn add(&mut self, id: u32, times: u64) -> Result<()> {
@@ -40,28 +39,28 @@ fn too_many(id: u32) -> Error {
     Error::Overflow(format!("id {id} is used more often than 64 bits can count"))
 }
 
-impl Encoder {
-    /// Returns the ids that the pretokens of shards become, in ascending order, and how often.
+impl CountTable {
+    /// Returns the ids that the pretokens become, in ascending order, and how often.
     pub fn uses(
         &self,
-        shards: &[Shard],
+        encoder: &Encoder,
         threads: Option<usize>,
         pulse: &mut Pulse,
     ) -> Result<Vec<(u32, u64)>> {
-        let threads = thread_count(threads, shards.len());
+        let threads = thread_count(threads, self.shards.len());
         let parts = each(threads, 0..threads, pulse, |thread, pulse| {
-            let mut uses = Uses::new(&self.model)?;
-            let mut misses = Misses::new()?;
-            for shard in shards.iter().skip(thread).step_by(threads) {
+            let mut uses = Uses::new(encoder)?;
+            let mut pretokens = PretokenEncoder::new(&encoder.model)?;
+            for shard in self.shards.iter().skip(thread).step_by(threads) {
                 shard.visit(&mut |pretoken, times| {
                     pulse.beat(pretoken.len())?;
-                    self.model.merge(pretoken, &mut misses, pulse)?;
-                    misses.ids.iter().try_for_each(|&id| uses.add(id, times))
+                    let ids = pretokens.ids(pretoken, pulse)?;
+                    ids.iter().try_for_each(|&id| uses.add(id, times))
                 })?;
             }
             Ok(uses)
         })?;
-        let mut sum = Uses::new(&self.model)?;
+        let mut sum = Uses::new(encoder)?;
         for (id, times) in parts.into_iter().flat_map(Uses::pairs) {
             sum.add(id, times)?;
         }
