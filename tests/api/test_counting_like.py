@@ -227,7 +227,6 @@ def test_the_engine_counts_as_specified(
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"pattern": "llama3"}, "tokenizer: it decides the pattern"),
         ({"dialect": "cs336"}, "tokenizer: it decides the dialect"),
         ({"special_tokens": ["<s>"]}, "tokenizer: it decides the special_tokens"),
         ({"normalization": "NFC"}, "tokenizer: it decides the normalization"),
@@ -238,6 +237,16 @@ def test_rules_beside_a_tokenizer_are_refused(how: Any, message: str) -> None:
         Counts.from_iterator([], tokenizer=Tokenizer.train("", 256), **how)
     with pytest.raises(TypeError, match="tokenizer must be a Tokenizer, not int"):
         Counts.from_files([], tokenizer=5)  # type: ignore[arg-type]
+
+
+def test_only_the_pattern_may_be_another() -> None:
+    tok = Tokenizer.train_from_iterator(CORPUS, 300, pattern="llama3", normalization="NFC")
+    counts = Counts.from_iterator(["a b c", "a\u0301 b"], tokenizer=tok, pattern="superwords")
+    assert [pretoken for pretoken, _ in counts.items()] == [b"a b c", "\u00e1 b".encode()]
+    longer = tok.extend(counts, 3, pattern="superwords")
+    assert longer.pattern == counts.pattern != tok.pattern
+    with pytest.raises(ValueError, match="pattern"):
+        tok.extend(counts, 3)
 
 
 def test_the_command_counts_like_a_tokenizer(tmp_path: Path) -> None:

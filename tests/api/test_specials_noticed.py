@@ -68,10 +68,14 @@ def test_files(counted: Callable[[Path], object], tmp_path: Path) -> None:
         assert len(told) == 1
 
 
-def test_further_tokens_are_learnt_by_the_same_rules() -> None:
+def test_further_tokens_are_learnt_of_what_encoding_merges() -> None:
     tokenizer = Tokenizer.train("ab ab", 258)
-    with pytest.warns(UserWarning, match=TOLD):
-        tokenizer.extend([TEXT], add=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        longer = tokenizer.extend([TEXT], add=200)
+    special = next(iter(tokenizer.special_tokens))
+    learned = [token for own, token in longer.vocabulary.tokens.items() if own > 258]
+    assert not any(token in special.encode() for token in learned if len(token) > 3)
 
 
 @pytest.mark.parametrize(("documents", "characters"), [(1000, 1), (1, 1 << 20)])

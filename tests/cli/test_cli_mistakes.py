@@ -25,6 +25,10 @@ GOOD: dict[str, list[str]] = {
     "train": ["--input", "c.txt", "--vocab-size", "270", "--output", "out.json", "--force"],
     "count": ["--input", "c.txt", "--output", "out.parquet", "--force"],
     "merge-counts": ["--counts", "c.counts", "--output", "out.counts", "--force"],
+    "extend": [
+        *("tok.json", "--input", "c.txt", "--add", "2"),
+        *("--output", "out.json", "--map", "out.map.json", "--force"),
+    ],
     "prune": [
         *("tok.json", "--input", "c.txt", "--vocab-size", "260"),
         *("--output", "out.json", "--map", "out.map.json", "--force"),
@@ -162,6 +166,7 @@ BAD: dict[str, list[str]] = {
     "TOKENS": SIZES,
     "N": NUMBERS,
     "TOKEN": [*NUMBERS, *TEXTS],
+    "P": ["", "x", "-1", "1.5", "nan", "inf", "1e999", HUGE, "٣", "0,5"],
     "PATTERN": PATTERNS,
     "TEXT": TEXTS,
     "TEXT[=ID]": TEXTS,
@@ -186,7 +191,8 @@ def arguments_of(command: str) -> Iterator[tuple[argparse.Action, str]]:
         if isinstance(action.nargs, int) and action.nargs == 0:
             continue
         metavar = str(action.metavar or action.dest.upper())
-        yield action, "choice" if action.choices else "OUT" if action.dest == "output" else metavar
+        is_written = action.dest in ("output", "map")
+        yield action, "choice" if action.choices else "OUT" if is_written else metavar
 
 
 CASES = [

@@ -33,6 +33,7 @@ LAYERS = [
     {"vocabulary"},
     {"normalization"},
     {"patterns"},
+    {"_extender"},
     {"_trainer", "_encoder", "_decoder"},
     {"_pretokenizer"},
     {"specification"},
@@ -42,7 +43,10 @@ LAYERS = [
 ]
 """From the top down: a module imports from its own layer or from lower ones."""
 
-SPECIFICATION = {"_pretokenizer", "_trainer", "_encoder", "_decoder", "specification"}
+SPECIFICATION = {
+    *("_pretokenizer", "_trainer", "_extender", "_encoder", "_decoder"),
+    "specification",
+}
 ENGINE_USERS = {
     "_persistence",
     "normalization",
