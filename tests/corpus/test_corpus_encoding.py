@@ -1029,10 +1029,12 @@ def test_a_failed_write_is_told_though_it_stops_encoders_first(
 
     encode = Job.encoded
 
-    def endless(self: Job, source: Any, batch: Any, progress: Callable[..., object]) -> object:
+    def endless(
+        self: Job, source: Any, batch: Any, progress: Callable[..., object], *rest: Any
+    ) -> object:
         while batch.first:
             progress("encoding", 0, 0)
-        return encode(self, source, batch, progress)
+        return encode(self, source, batch, progress, *rest)
 
     def faulty(*_: object) -> None:
         raise OSError(28, "No space left on device")

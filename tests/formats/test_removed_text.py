@@ -9,7 +9,7 @@ import pytest
 import tokenizers
 from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
 
-from bpetite import Counts, Tokenizer, Vocabulary
+from bpetite import Tokenizer, Vocabulary
 from bpetite._decoder import decode
 from bpetite._encoder import encode_ordinary
 from bpetite.encoding.encoder import encoder_of
@@ -165,10 +165,16 @@ def test_it_is_kept_in_an_artifact_and_in_a_tokenizer_json(tmp_path: Path) -> No
         alone.to_tiktoken(tmp_path / "ranks.tiktoken")
 
 
-def test_what_leaves_out_characters_is_not_extended(tmp_path: Path) -> None:
+def test_what_leaves_out_characters_is_extended_by_others(tmp_path: Path) -> None:
     ours = loaded(made("Whitespace", "bytes"), tmp_path)
-    with pytest.raises(ValueError, match=r"it leaves out '\\s'"):
-        ours.extend(Counts.from_iterator(["the cat"]), 5)
+    longer = ours.extend(["xylophone  xylophone\t zzyzx"] * 3, 5)
+    learned = [token for own, token in longer.vocabulary.tokens.items() if own > ours.largest_id]
+    assert len(learned) == 5
+    assert not any(token.strip() != token for token in learned)
+    longer.to_huggingface(tmp_path / "longer.json")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "longer.json"))
+    for text in ("xylophone  zzyzx", "the\tcat "):
+        assert longer.encode(text) == theirs.encode(text, add_special_tokens=False).ids
 
 
 def test_only_a_set_of_characters_can_be_left_out(tmp_path: Path) -> None:
