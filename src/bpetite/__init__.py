@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bpetite.tokenizer import TextColumn as TextColumn
     from bpetite.tokenizer import Tokenizer as Tokenizer
     from bpetite.tokenizer import trim_memory as trim_memory
+    from bpetite.training import Superwords as Superwords
     from bpetite.vocabulary import Vocabulary as Vocabulary
 
 _MODULES = {
@@ -30,6 +31,7 @@ _MODULES = {
     "Counts": "bpetite.counts",
     "Dialect": "bpetite.dialect",
     "Difference": "bpetite.teaching.difference",
+    "Superwords": "bpetite.training",
     "TextColumn": "bpetite.tokenizer",
     "TokenMap": "bpetite.surgery.token_map",
     "Tokenizer": "bpetite.tokenizer",

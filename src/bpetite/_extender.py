@@ -6,7 +6,7 @@ order of the old merges.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from bpetite._constants import Pair
 from bpetite._trainer import Word, _apply_merge_to_words, _count_pairs, _select_best_pair
@@ -21,11 +21,12 @@ def extend(
     rules: Dialect | None = None,
     apart: Collection[int] = (),
     taken: Collection[bytes] = (),
+    allows: Callable[[bytes], bool] = bool,
 ) -> list[tuple[Pair, int]]:
     """Return the pair and the id of each new merge, one for each new id as long as pairs are left.
 
     Tokens that are `apart`, and ids that are no tokens, are joined with nothing. A pair is only
-    merged if its bytes are no token and not `taken`.
+    merged if its bytes are no token, not `taken`, and allowed by all other conditions.
 
     >>> tokens = {0: b"a", 1: b"b", 2: b"ab"}
     >>> extend({(2, 0): 3, (0, 1): 5, (2, 2): 1}, tokens, [7, 9])
@@ -39,7 +40,8 @@ def extend(
     for new_id in new_ids:
         candidates: Counter[Pair] = Counter()
         for (left, right), count in _count_pairs(words).items():
-            if tokens[left] + tokens[right] not in used:
+            token = tokens[left] + tokens[right]
+            if token not in used and allows(token):
                 candidates[left, right] = count
         if not candidates:
             break

@@ -396,6 +396,7 @@ _TRAINED_WITH: Mapping[str, Callable[[Any], bool]] = {
     "max_token_length": _is_count,
     "max_words": _is_count,
     "min_count": _is_count,
+    "superwords_at": _is_count,
     "whole_characters": lambda value: value is True,
     "without": lambda value: _is_texts(value) and all(value) and len({*value}) == len(value),
 }

@@ -60,11 +60,13 @@ from bpetite.training import (
     Conditions,
     FileTrainingOptions,
     MergingOptions,
+    Superwords,
     Training,
     TrainingOptions,
     check_counted_for,
     extend_vocabulary,
     train_vocabulary,
+    with_superwords,
 )
 from bpetite.vocabulary import WORD_END, WORD_START, Vocabulary
 
@@ -205,6 +207,9 @@ class Tokenizer:
         counts all tokens), `num_threads`, `memory_limit` and `progress`; the other defaults are
         None.
 
+        With `superwords=Superwords(at=...)`, tokens that join words are learned behind the first
+        `at`; the texts are read twice then.
+
         The conditions: at most `max_token_length` bytes; at most `max_words` words (runs of bytes
         other than spaces), where the pattern cuts less often; none of the texts `without`, such as
         `[": "]`; with `whole_characters=True`, valid UTF-8 or the beginning of one character.
@@ -212,6 +217,12 @@ class Tokenizer:
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
         """
+        superwords = options.get("superwords")
+        if superwords is not None and superwords.counts is None and isinstance(documents, Iterator):
+            raise ValueError(
+                "superwords: the documents are read twice, and an iterator can be read once; give a list, "
+                "or counts of the second stage (counts=)"
+            )
         return cls._trained(partial(Counts.from_iterator, documents), vocab_size, **options)
 
     @classmethod
@@ -255,6 +266,7 @@ class Tokenizer:
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
+        superwords: Superwords | None = None,
         **reading: Any,
     ) -> Tokenizer:
         """Train on what `count` returns: `given_counts`, or new ones; `reading` is for those."""
@@ -274,7 +286,14 @@ class Tokenizer:
             whole_characters,
         )
         vocab_size = training.vocab_size_of(vocab_size, total_size)
-        training.planned_tokens(vocab_size)  # Checks the size before anything is counted.
+        first_size = vocab_size if superwords is None else superwords.first_size(vocab_size)
+        # Checks the sizes before anything is counted.
+        planned = training.planned_tokens(vocab_size)
+        training.planned_tokens(first_size)
+        if superwords is not None and superwords.counts is None and is_counted:
+            raise ValueError(
+                "superwords: with counts, those by its pattern are needed, too (counts=)"
+            )
         with shown(progress) as report:
             counts = count(
                 **training.counting,
@@ -285,7 +304,7 @@ class Tokenizer:
             )
             learnt = train_vocabulary(
                 counts,
-                vocab_size,
+                first_size,
                 training,
                 num_threads=num_threads,
                 memory_limit=memory_limit
@@ -294,6 +313,24 @@ class Tokenizer:
                 progress=report,
                 keep_counts=is_counted,
             )
+            if superwords is not None:
+                looser = superwords.counts or count(
+                    **training.counting | {"pattern": superwords.pattern},
+                    num_threads=num_threads,
+                    memory_limit=memory_limit,
+                    progress=report,
+                    **reading,
+                )
+                add = planned - learnt.arrays.merge_count
+                learnt = with_superwords(
+                    learnt,
+                    looser,
+                    add,
+                    superwords,
+                    training,
+                    num_threads=num_threads,
+                    progress=report,
+                )
             trained = object.__new__(cls)
             later = LaterEncoder(trained._made_encoder)
             trained._set(_vocabulary=learnt, _encoder=later, _assumptions=(), _original=None)

@@ -1,5 +1,8 @@
 """Training from counts: the engine learns the merges, and the dialect decides their ids."""
 
+from __future__ import annotations
+
+from array import array
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypedDict, Unpack
@@ -9,7 +12,7 @@ from bpetite._engine import extend_merges, pattern_way, train_merges
 from bpetite._internal.arguments import check_type, several, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.memory import available_memory
-from bpetite._internal.record import replaced
+from bpetite._internal.record import Record, replaced
 from bpetite._internal.types import Progress, ReadingOptions
 from bpetite._internal.warning import warn
 from bpetite.counts import Counts, default_specials, memory_bytes
@@ -29,6 +32,41 @@ class Conditions(TypedDict, total=False):
     whole_characters: bool
 
 
+class Superwords(Record):
+    """How tokens that join words are learned: after a first stage, with pretokens of another pattern.
+
+    >>> from bpetite import Tokenizer
+    >>> tok = Tokenizer.train("of the " * 9, 262, superwords=Superwords(at=260))
+    >>> tok.vocabulary.tokens[261]
+    b' of the'
+    """
+
+    at: int
+    """The size at which superwords begin, counted as `vocab_size` is."""
+    pattern: Pattern = "superwords"
+    """The pattern of the second stage, and of the tokenizer."""
+    max_words: int | None = 4
+    """The maximum number of words in a token."""
+    without: Sequence[str] = (": ",)
+    """Texts that no superword contains."""
+    counts: Counts | None = None
+    """Counts by this pattern, of other texts than the first stage's, or where those are read only once."""
+
+    def first_size(self, vocab_size: int) -> int:
+        """Return the size of the first stage, of a vocabulary of this size.
+
+        >>> Superwords(at=300).first_size(200)
+        Traceback (most recent call last):
+        ValueError: superwords.at is 300, which is above the size of the vocabulary, 200
+        """
+        at = integer("superwords.at", self.at, least=0)
+        if at > vocab_size:
+            raise ValueError(
+                f"superwords.at is {at}, which is above the size of the vocabulary, {vocab_size}"
+            )
+        return at
+
+
 class MergingOptions(Conditions, total=False):
     """How counts become a vocabulary."""
 
@@ -39,6 +77,7 @@ class MergingOptions(Conditions, total=False):
     num_threads: int | None
     memory_limit: int | str | None
     progress: Progress | bool | None
+    superwords: Superwords | None
 
 
 class TrainingOptions(MergingOptions, total=False):
@@ -281,9 +320,68 @@ def extend_vocabulary(
     )
     check_counted_for(counts, vocabulary, pattern)
     add = integer("add", add, least=0)
+    rows = _further_rows(vocabulary, counts, add, training, num_threads, progress)
+    ids = memoryview(vocabulary.arrays.ids).cast("I").tolist()
+    extended = vocabulary.extended(ids, rows, new_ids)
+    return extended if pattern is None else replaced(extended, pattern=training.pattern)
+
+
+def with_superwords(
+    vocabulary: Vocabulary,
+    counts: Counts,
+    add: int,
+    superwords: Superwords,
+    training: Training,
+    *,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Vocabulary:
+    """Return a vocabulary that was just trained with up to `add` superwords behind its merges.
+
+    Special tokens get the ids that the dialect gives them in a vocabulary of this size.
+    """
+    second = Training(
+        training.dialect,
+        superwords.pattern,
+        training.special_tokens,
+        training.min_count,
+        training.max_token_length,
+        normalization=training.normalization,
+        max_words=superwords.max_words,
+        without=superwords.without,
+        whole_characters=training.whole_characters,
+    )
+    check_counted_by(counts, second)
+    rows = _further_rows(vocabulary, counts, add, second, num_threads, progress)
+    ids = memoryview(vocabulary.arrays.ids).cast("I").tolist()
+    symbol_of = {token_id: symbol for symbol, token_id in enumerate(ids)}
+    first_rows = array(
+        "I", map(symbol_of.__getitem__, memoryview(vocabulary.arrays.merges).cast("I"))
+    )
+    return Vocabulary.from_merges(
+        first_rows.tobytes() + rows,
+        training.dialect,
+        training.special_tokens,
+        counts.pattern,
+        {**training.trained_with, **second.trained_with, "superwords_at": superwords.at},
+        training.normalization,
+    )
+
+
+def _further_rows(
+    vocabulary: Vocabulary,
+    counts: Counts,
+    add: int,
+    training: Training,
+    num_threads: int | None,
+    progress: Progress | None,
+) -> bytes:
+    """Learn merges behind those of a vocabulary; return rows of symbols, which are places among its ids."""
     arrays = vocabulary.arrays
     options = training.merging(add, counts.scale)
-    rows = extend_merges(
+    if vocabulary.irregular:
+        options["tie_break"] = "smallest_ids"
+    return extend_merges(
         encoder_of(vocabulary),
         counts._table,
         ids=arrays.ids,
@@ -291,13 +389,11 @@ def extend_vocabulary(
         ends=arrays.ends,
         apart=apart_in(vocabulary),
         taken=taken_in(vocabulary),
-        **options | ({"tie_break": "smallest_ids"} if vocabulary.irregular else {}),
+        **options,
         num_threads=num_threads,
         progress=progress,
         expect=partial(_check_memory, None),
     )
-    extended = vocabulary.extended(memoryview(arrays.ids).cast("I").tolist(), rows, new_ids)
-    return extended if pattern is None else replaced(extended, pattern=training.pattern)
 
 
 def taken_in(vocabulary: Vocabulary) -> list[bytes]:

@@ -41,6 +41,7 @@ mod pairs;
 mod queue;
 mod recount;
 mod replacing;
+mod seams;
 mod slots;
 mod tokens;
 mod trainer;
@@ -55,6 +56,7 @@ use tokens::{Code, Tokens};
 
 pub use conditions::{Conditions, Texts};
 pub use queue::TieBreak;
+pub use seams::{LongWords, learn_from_long_words};
 pub use trainer::Training;
 pub use tuning::Tuning;
 
@@ -74,6 +76,8 @@ pub struct Rules {
     pub max_merges: Option<u64>,
     /// Maximum length of a token in bytes.
     pub max_token_length: Option<u64>,
+    /// Rarer pairs are not merged.
+    pub least: u64,
     /// What the bytes of a token must fulfil.
     pub conditions: Conditions,
 }

@@ -7,7 +7,9 @@ use super::slots::{Layout, Slots};
 use super::tokens::{BOUNDARY, FIRST, HOLE, Tokens};
 use super::trainer::Training;
 use super::tuning::Tuning;
-use super::{Conditions, MergeRow, Rules, SymbolWords, Texts, TieBreak};
+use super::{
+    Conditions, LongWords, MergeRow, Rules, SymbolWords, Texts, TieBreak, learn_from_long_words,
+};
 use crate::error::{Error, Result};
 use crate::watch::{Pulse, Stage, Unwatched, Watch};
 
@@ -118,6 +120,7 @@ fn rules(tie_break: TieBreak, shared_tokens: bool) -> Rules {
         max_tokens: None,
         max_merges: None,
         max_token_length: None,
+        least: 1,
         conditions: Conditions::default(),
     }
 }
@@ -411,6 +414,35 @@ fn pairs_far_rarer_than_the_next_threshold_are_still_merged() {
         for threads in 1..4 {
             check_at(&[Tuning { threads, ..tuning }], &ABCD, &corpus, &rules);
         }
+    }
+}
+
+/// The words of a corpus, in two parts.
+fn long_words(corpus: &Corpus) -> Vec<LongWords> {
+    let mut parts = vec![LongWords::default(), LongWords::default()];
+    for (number, (word, count)) in corpus.iter().enumerate() {
+        let part = &mut parts[number % 2];
+        let start = part.len();
+        word.iter().for_each(|&symbol| part.push(symbol).unwrap());
+        part.end_word(start, *count).unwrap();
+    }
+    parts
+}
+
+#[test]
+fn long_words_that_are_cut_give_the_same_merges() {
+    let symbols: [&[u8]; 6] = [b"a", b"b", b"c", b"ab", b"bc", b" "];
+    let mut dice = Dice(11);
+    for _ in 0..3000 {
+        let corpus = dice.corpus(6, 12, 30, 40);
+        let mut rules = rules(TIES[dice.below(3) as usize], false);
+        rules.max_tokens = Some(dice.below(16));
+        rules.conditions.taken = Some(symbols.iter().map(|symbol| symbol.to_vec()).collect());
+        let tuning = THREADED[dice.below(3) as usize];
+        let words = long_words(&corpus);
+        let learned =
+            learn_from_long_words(words, &symbols, &rules, tuning, &mut Unwatched).unwrap();
+        assert_eq!(learned, train_afresh(&symbols, &corpus, &rules), "{corpus:?} {rules:?}");
     }
 }
 

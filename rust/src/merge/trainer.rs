@@ -165,13 +165,16 @@ impl Trainer<'_> {
                 return Ok(End::SlotsTooNarrow);
             }
             let Some(best) = self.queue.pop(&self.tokens, &mut self.pairs, self.threshold) else {
-                // All pairs that remain are below the threshold. With a threshold of 1, there are
-                // none.
-                if self.threshold == 1 || !self.recount(Threshold::Lower, slots, pulse)? {
+                // All pairs that remain are below the threshold: with one of 1, there are none.
+                let are_rarer = self.threshold <= self.rules.least;
+                if are_rarer || !self.recount(Threshold::Lower, slots, pulse)? {
                     break;
                 }
                 continue;
             };
+            if best.count < self.rules.least {
+                break;
+            }
             self.look_ahead(slots);
             let Some(pair) = self.pairs.pair(best.key) else { continue };
             if pair.count < self.threshold {

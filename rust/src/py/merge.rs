@@ -17,7 +17,10 @@ use crate::count::Shard;
 use crate::encode::{Model, PretokenEncoder};
 use crate::error::Result;
 use crate::memory;
-use crate::merge::{Conditions, Rules, SymbolWords, TieBreak, Training, Tuning, Visit, Words};
+use crate::merge::{
+    Conditions, LongWords, Rules, SymbolWords, TieBreak, Training, Tuning, Visit, Words,
+    learn_from_long_words,
+};
 use crate::watch::Pulse;
 use crate::workers::{self, thread_count};
 
@@ -39,6 +42,7 @@ pub fn train_symbol_merges<'py>(
         max_tokens: None,
         max_merges,
         max_token_length: None,
+        least: 1,
         conditions: Conditions::default(),
     };
     let words: Vec<&[u32]> =
@@ -93,8 +97,15 @@ pub fn train_merges<'py>(
     keep_counts: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let conditions = conditions_of(max_words, &without, whole_characters, taken);
-    let rules =
-        Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length, conditions };
+    let rules = Rules {
+        tie_break,
+        shared_tokens,
+        max_tokens,
+        max_merges,
+        max_token_length,
+        least: 1,
+        conditions,
+    };
     let symbol_of = &symbols_of_bytes(base)?;
     let mut watch = PyWatch { expect: expect.as_ref(), ..PyWatch::of(progress.as_ref()) };
     let mut released = None;
@@ -167,80 +178,33 @@ impl Words for Pretokens<'_> {
     }
 }
 
-/// Counted pretokens as words whose symbols are the tokens of a vocabulary: each is encoded once.
-///
-/// What may not be joined ends a word, so a pretoken may become several. Those of one token have no
-/// pair, and are left out.
-#[derive(Default)]
-struct EncodedPretokens {
-    symbols: Vec<u32>,
-    lengths: Vec<u32>,
-    counts: Vec<u64>,
-}
-
-impl EncodedPretokens {
-    fn of(
-        pretokens: &Pretokens,
-        model: &Model,
-        symbols: &Symbols,
-        pulse: &mut Pulse,
-    ) -> Result<Self> {
-        let mut encoder = PretokenEncoder::new(model)?;
-        let mut encoded = Self::default();
-        pretokens.frequent(&mut |pretoken, count| {
-            pulse.beat(pretoken.len())?;
-            let ids = encoder.ids(pretoken, pulse)?;
-            if ids.len() > 1 {
-                encoded.add(ids, count, symbols)?;
-            }
-            Ok(())
-        })?;
-        Ok(encoded)
-    }
-
-    fn add(&mut self, ids: &[u32], count: u64, symbols: &Symbols) -> Result<()> {
-        let mut start = self.symbols.len();
-        memory::reserve(&mut self.symbols, ids.len())?;
+/// Encodes counted pretokens, each once, to words whose symbols are the tokens of a vocabulary. What
+/// may not be joined ends a word, so a pretoken may become several.
+fn encoded(
+    pretokens: &Pretokens,
+    model: &Model,
+    symbols: &Symbols,
+    pulse: &mut Pulse,
+) -> Result<LongWords> {
+    let mut encoder = PretokenEncoder::new(model)?;
+    let mut words = LongWords::default();
+    pretokens.frequent(&mut |pretoken, count| {
+        pulse.beat(pretoken.len())?;
+        let ids = encoder.ids(pretoken, pulse)?;
+        if ids.len() < 2 {
+            return Ok(());
+        }
+        let mut start = words.len();
         for &id in ids {
             match symbols.of(id) {
-                Some(symbol) => self.symbols.push(symbol),
-                None => start = self.end_word(start, count)?,
+                Some(symbol) => words.push(symbol)?,
+                None => start = words.end_word(start, count)?,
             }
         }
-        self.end_word(start, count)?;
+        words.end_word(start, count)?;
         Ok(())
-    }
-
-    /// Ends the word that begins at a place, and returns where the next one begins.
-    fn end_word(&mut self, start: usize, count: u64) -> Result<usize> {
-        let length = self.symbols.len() - start;
-        if length < 2 {
-            self.symbols.truncate(start);
-            return Ok(start);
-        }
-        memory::push(&mut self.lengths, length as u32)?;
-        memory::push(&mut self.counts, count)?;
-        Ok(self.symbols.len())
-    }
-}
-
-impl Words for EncodedPretokens {
-    type Unit = u32;
-
-    fn symbol(&self, unit: u32) -> u32 {
-        unit
-    }
-
-    fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
-        let mut rest = &self.symbols[..];
-        for (&length, &count) in self.lengths.iter().zip(&self.counts) {
-            let (word, others) = rest.split_at(length as usize);
-            pulse.beat(word.len())?;
-            each(word, count)?;
-            rest = others;
-        }
-        Ok(())
-    }
+    })?;
+    Ok(words)
 }
 
 /// The symbols of a vocabulary's tokens: their places in the order of ids.
@@ -306,6 +270,7 @@ pub fn extend_merges<'py>(
         max_tokens: Some(max_tokens),
         max_merges: None,
         max_token_length,
+        least: 1,
         conditions: conditions_of(max_words, &without, whole_characters, taken),
     };
     let (ids, tokens) = tokens_of(ids, tokens, ends)?;
@@ -319,14 +284,13 @@ pub fn extend_merges<'py>(
         let encode = |shard: &Shard, pulse: &mut Pulse| {
             let shard = Box::new(shard) as HeldShard;
             let pretokens = Pretokens { shard, min_count, symbol_of: &[] };
-            EncodedPretokens::of(&pretokens, model, symbols, pulse)
+            encoded(&pretokens, model, symbols, pulse)
         };
         let words = {
             let mut pulse = Pulse::of(&mut watch);
             workers::each(tuning.threads, table.shards.iter(), &mut pulse, encode)?
         };
-        let tokens = tokens.iter().copied();
-        Training::new(tokens, words, &rules, tuning, &mut watch)?.train(&mut watch)
+        learn_from_long_words(words, &tokens, &rules, tuning, &mut watch)
     })?;
     python_bytes(py, merges.as_flattened())
 }

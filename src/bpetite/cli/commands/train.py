@@ -3,6 +3,7 @@
 examples:
   bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
   bpetite train --input a.txt --vocab-size 32k --dialect tiktoken --output t
+  bpetite train --input a.txt --vocab-size 128k --superwords-at 100k --output t
   bpetite train --counts a.counts b.counts --vocab-size 32k --output tok.json
 """
 
@@ -13,7 +14,7 @@ from bpetite._persistence import save_vocabulary
 from bpetite.cli import shared
 from bpetite.cli.counts import count_from_options, load_counts, tell_of_default
 from bpetite.counts import Counts, memory_bytes
-from bpetite.training import Training, train_vocabulary
+from bpetite.training import Superwords, Training, train_vocabulary, with_superwords
 
 
 def declare(command: shared.Parser) -> None:
@@ -41,6 +42,8 @@ def declare(command: shared.Parser) -> None:
         help="drop pretokens rarer than this",
     )
     shared.add_conditions(learned)
+    joined = "from this size on, learn tokens that join up to 4 words; the texts are read twice"
+    add("--superwords-at", type=shared.number, metavar="N", help=joined)
     machine = command.add_argument_group("threads and memory")
     shared.add_shared(machine, "--num-threads", "--memory-limit")
     stop = "stop if merging is expected to need more memory than this, such as 8GB, and propose a --min-count"
@@ -65,17 +68,36 @@ def run(options: shared.Options) -> shared.Result:
     vocab_size = training.vocab_size_of(options.vocab_size, options.total_size)
     planned = training.planned_tokens(vocab_size)
     training_memory = memory_bytes(options.training_memory, "training_memory")
+    superwords = None if options.superwords_at is None else Superwords(options.superwords_at)
+    if superwords is not None and counts is not None:
+        raise ValueError(
+            "--superwords-at needs --input, as superwords are counted by another pattern; with counts of "
+            "both, train to that size, and use `bpetite extend --new-pattern superwords`"
+        )
+    first_size = vocab_size if superwords is None else superwords.first_size(vocab_size)
+    training.planned_tokens(first_size)
     if counts is None:
         counts = count_from_options(options, Counts(**training.counting))
     vocabulary = train_vocabulary(
         counts,
-        vocab_size,
+        first_size,
         training,
         num_threads=options.num_threads,
         memory_limit=training_memory,
         progress=options.progress,
         keep_counts=False,
     )
+    if superwords is not None:
+        looser = Counts(**training.counting | {"pattern": superwords.pattern})
+        vocabulary = with_superwords(
+            vocabulary,
+            count_from_options(options, looser),
+            planned - vocabulary.arrays.merge_count,
+            superwords,
+            training,
+            num_threads=options.num_threads,
+            progress=options.progress,
+        )
     save_vocabulary(options.output, vocabulary, overwrite=options.force)
     elapsed = time.perf_counter() - started
     elapsed_ms = elapsed * 1000

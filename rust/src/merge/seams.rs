@@ -1,0 +1,299 @@
+//! Learns merges from long words of known tokens: first, words are cut where no merge will join.
+//!
+//! A merge across the seam of two tokens is never more frequent than these two are next to each
+//! other. So as long as only merges are made that reach a bound, words can be cut where the
+//! neighbours are rarer: single tokens are dropped, and equal runs are one word.
+//!
+//! ```text
+//! bound 50        neighbours: (of, the) 90,000   (the, king) 60   (king, Alfred) 3   (Alfred, the) 7
+//! word            of the king Alfred the x 3
+//! runs            of the king x 3
+//! ```
+//!
+//! If the best pair falls below the bound before there are enough merges, those that were made are
+//! applied to the whole words, and these are cut again with a lower bound.
+//!
+//! The neighbours are counted in a table without keys: pairs of the same place share a counter,
+//! which can only be too high, so that fewer places are cut than could be.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::pairs::key_of;
+use super::{MergeRow, Rules, Training, Tuning, Visit, Words};
+use crate::error::Result;
+use crate::key::HashSeed;
+use crate::key::hasher::Keyed;
+use crate::memory;
+use crate::watch::{Pulse, Watch};
+use crate::workers;
+
+/// Words of symbols, with their counts.
+#[derive(Debug, Default)]
+pub struct LongWords {
+    symbols: Vec<u32>,
+    lengths: Vec<u32>,
+    counts: Vec<u64>,
+}
+
+impl LongWords {
+    /// Adds a symbol to the word that is not ended yet.
+    pub fn push(&mut self, symbol: u32) -> Result<()> {
+        memory::push(&mut self.symbols, symbol)
+    }
+
+    /// Ends the word that began behind the first `start` symbols, and returns where the next one
+    /// begins. A single symbol has no pair, and is left out.
+    pub fn end_word(&mut self, start: usize, count: u64) -> Result<usize> {
+        let length = self.symbols.len() - start;
+        if length < 2 {
+            self.symbols.truncate(start);
+            return Ok(start);
+        }
+        memory::push(&mut self.lengths, length as u32)?;
+        memory::push(&mut self.counts, count)?;
+        Ok(self.symbols.len())
+    }
+
+    /// The number of symbols.
+    pub fn len(&self) -> usize {
+        self.symbols.len()
+    }
+
+    fn add(&mut self, word: &[u32], count: u64) -> Result<()> {
+        let start = self.symbols.len();
+        memory::extend(&mut self.symbols, word)?;
+        self.end_word(start, count)?;
+        Ok(())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u32], u64)> {
+        let mut rest = &self.symbols[..];
+        self.lengths.iter().zip(&self.counts).map(move |(&length, &count)| {
+            let (word, others) = rest.split_at(length as usize);
+            rest = others;
+            (word, count)
+        })
+    }
+}
+
+impl Words for LongWords {
+    type Unit = u32;
+
+    fn symbol(&self, unit: u32) -> u32 {
+        unit
+    }
+
+    fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
+        for (word, count) in self.iter() {
+            pulse.beat(word.len())?;
+            each(word, count)?;
+        }
+        Ok(())
+    }
+}
+
+/// Fewer symbols than this are not cut: they take little memory as they are.
+const WORTH_CUTTING: usize = if cfg!(test) { 0 } else { 1 << 22 };
+
+/// The bound is chosen so that so many neighbours for each merge reach it. Most merges of a large
+/// vocabulary are more frequent than the pairs that are left, but each also makes some rarer.
+const NEIGHBOURS_FOR_MERGE: u64 = 4;
+
+/// A bound that was too high is divided by this.
+const LOWERED: u64 = 4;
+
+/// Learns merges of words whose symbols are those of `symbols`.
+pub fn learn_from_long_words(
+    mut parts: Vec<LongWords>,
+    symbols: &[&[u8]],
+    rules: &Rules,
+    tuning: Tuning,
+    watch: &mut dyn Watch,
+) -> Result<Vec<MergeRow>> {
+    let mut rules = rules.clone();
+    let mut symbols: Vec<Vec<u8>> = symbols.iter().map(|symbol| symbol.to_vec()).collect();
+    let mut rows = Vec::new();
+    let mut bound = None;
+    loop {
+        let last = parts.iter().map(LongWords::len).sum::<usize>() < WORTH_CUTTING;
+        let runs = if last {
+            rules.least = 1;
+            std::mem::take(&mut parts)
+        } else {
+            let mut pulse = Pulse::of(watch);
+            let neighbours = Neighbours::count(&parts, tuning.threads, &mut pulse)?;
+            let highest = bound.map_or(u64::MAX, |bound: u64| bound / LOWERED);
+            rules.least = neighbours.bound(rules.max_tokens).min(highest).max(1);
+            bound = Some(rules.least);
+            cut(&parts, &neighbours, rules.least, tuning.threads, &mut pulse)?
+        };
+        let spelled = symbols.iter().map(|symbol| &symbol[..]);
+        let learned = Training::new(spelled, runs, &rules, tuning, watch)?.train(watch)?;
+        for &[left, right, result] in &learned {
+            if result as usize == symbols.len() {
+                symbols.push([&symbols[left as usize][..], &symbols[right as usize]].concat());
+                rules.conditions.note(&symbols[result as usize]);
+            }
+        }
+        let remaining = rules.max_tokens.map(|most| most - learned.len() as u64);
+        memory::extend(&mut rows, &learned)?;
+        if last || rules.least == 1 || remaining == Some(0) {
+            return Ok(rows);
+        }
+        rules.max_tokens = remaining;
+        let mut pulse = Pulse::of(watch);
+        parts = workers::each(tuning.threads, parts, &mut pulse, |words, pulse| {
+            applied(&words, &learned, pulse)
+        })?;
+    }
+}
+
+/// How often tokens are next to each other, or more.
+struct Neighbours {
+    counters: Vec<AtomicU64>,
+    seed: HashSeed,
+}
+
+/// Counters for each symbol of the words, on average.
+const SYMBOLS_FOR_COUNTER: usize = 4;
+const MOST_COUNTERS: usize = 1 << 26;
+
+/// A word counts at most so often: more makes no difference to any bound, and sums fit.
+const MOST: u64 = 1 << 32;
+
+impl Neighbours {
+    fn count(parts: &[LongWords], threads: usize, pulse: &mut Pulse<'_>) -> Result<Self> {
+        let symbols: usize = parts.iter().map(LongWords::len).sum();
+        let size = (symbols / SYMBOLS_FOR_COUNTER).next_power_of_two().clamp(1 << 8, MOST_COUNTERS);
+        let counters = memory::gathered((0..size).map(|_| AtomicU64::new(0)))?;
+        let neighbours = Self { counters, seed: HashSeed::of_process() };
+        workers::each(threads, parts, pulse, |words, pulse| {
+            for (word, count) in words.iter() {
+                pulse.beat(word.len())?;
+                for pair in word.array_windows() {
+                    neighbours.of(pair).fetch_add(count.min(MOST), Ordering::Relaxed);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(neighbours)
+    }
+
+    fn of(&self, &[left, right]: &[u32; 2]) -> &AtomicU64 {
+        let place = self.seed.hash_number(key_of(left, right)) as usize;
+        &self.counters[place & (self.counters.len() - 1)]
+    }
+
+    /// The bound to begin with, if so many tokens are to be made.
+    fn bound(&self, tokens: Option<u64>) -> u64 {
+        let Some(tokens) = tokens else { return 1 };
+        // For each power of two: how many counters reach it, but not the next one.
+        let mut reached = [0u64; 64];
+        for counter in &self.counters {
+            if let Some(power) = counter.load(Ordering::Relaxed).checked_ilog2() {
+                reached[power as usize] += 1;
+            }
+        }
+        let mut sum = 0;
+        for power in (0..64).rev() {
+            sum += reached[power];
+            if sum >= tokens.saturating_mul(NEIGHBOURS_FOR_MERGE) {
+                return (1 << power).min(MOST);
+            }
+        }
+        1
+    }
+}
+
+/// The number of parts of the runs: equal ones are in the same.
+const PARTS: usize = 16;
+
+/// Cuts words where neighbours are rarer than a bound, and counts equal runs once.
+fn cut(
+    parts: &[LongWords],
+    neighbours: &Neighbours,
+    bound: u64,
+    threads: usize,
+    pulse: &mut Pulse<'_>,
+) -> Result<Vec<LongWords>> {
+    let hasher = Keyed::default();
+    let part_of = |run: &[u32]| std::hash::BuildHasher::hash_one(&hasher, run) as usize % PARTS;
+    let pieces = workers::each(threads, parts, pulse, |words, pulse| {
+        let mut runs: Vec<LongWords> = (0..PARTS).map(|_| LongWords::default()).collect();
+        for (word, count) in words.iter() {
+            pulse.beat(word.len())?;
+            let stays = |left: &u32, right: &u32| {
+                neighbours.of(&[*left, *right]).load(Ordering::Relaxed) >= bound
+            };
+            for run in word.chunk_by(stays).filter(|run| run.len() > 1) {
+                runs[part_of(run)].add(run, count)?;
+            }
+        }
+        Ok(runs)
+    })?;
+    workers::each(threads, 0..PARTS, pulse, |part, pulse| {
+        let mut count_of: HashMap<&[u32], u64, Keyed> = HashMap::default();
+        for (run, count) in pieces.iter().flat_map(|runs| runs[part].iter()) {
+            pulse.beat(run.len())?;
+            let sum = count_of.entry(run).or_insert(0);
+            *sum = super::pairs::sum(*sum, count)?;
+        }
+        let mut distinct = LongWords::default();
+        for (run, count) in count_of {
+            distinct.add(run, count)?;
+        }
+        Ok(distinct)
+    })
+}
+
+/// Applies merges to words, always the first in the order of rank.
+fn applied(words: &LongWords, merges: &[MergeRow], pulse: &mut Pulse<'_>) -> Result<LongWords> {
+    let mut rank_of: HashMap<u64, usize, Keyed> = HashMap::default();
+    for (rank, &[left, right, _]) in merges.iter().enumerate() {
+        rank_of.entry(key_of(left, right)).or_insert(rank);
+    }
+    let mut merged = LongWords::default();
+    let mut word = Vec::new();
+    let mut queue = BinaryHeap::new();
+    for (before, count) in words.iter() {
+        pulse.beat(before.len())?;
+        word.clear();
+        memory::extend(&mut word, before)?;
+        for (place, &[left, right]) in before.array_windows().enumerate() {
+            if let Some(&rank) = rank_of.get(&key_of(left, right)) {
+                queue.push(Reverse((rank, place)));
+            }
+        }
+        // The symbol at a place is merged with the next one that is there: others are gaps.
+        let next_of = |word: &[u32], place: usize| {
+            let rest = word.iter().enumerate().skip(place + 1);
+            rest.map(|(at, &symbol)| (at, symbol)).find(|&(_, symbol)| symbol != GAP)
+        };
+        while let Some(Reverse((rank, place))) = queue.pop() {
+            let [left, right, result] = merges[rank];
+            let Some((next, symbol)) = next_of(&word, place) else { continue };
+            if word[place] != left || symbol != right {
+                continue;
+            }
+            word[place] = result;
+            word[next] = GAP;
+            let before = word[..place].iter().rposition(|&symbol| symbol != GAP);
+            for (at, pair) in [
+                (before, before.map(|at| key_of(word[at], result))),
+                (Some(place), next_of(&word, place).map(|(_, symbol)| key_of(result, symbol))),
+            ] {
+                if let (Some(at), Some(&rank)) = (at, pair.and_then(|pair| rank_of.get(&pair))) {
+                    queue.push(Reverse((rank, at)));
+                }
+            }
+        }
+        word.retain(|&symbol| symbol != GAP);
+        merged.add(&word, count)?;
+    }
+    Ok(merged)
+}
+
+/// Stands where the right token of a pair began.
+const GAP: u32 = u32::MAX;
