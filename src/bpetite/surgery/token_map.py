@@ -20,13 +20,14 @@ from bpetite._internal.lazy import needed
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.record import Record, derived
 from bpetite._internal.types import AnyPath
+from bpetite.encoding.encoder import encoder_of
 from bpetite.surgery.pruning import ids_of
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from bpetite.tokenizer import Tokenizer
+    from bpetite.counts.counts import Tokenizing
 
 _KIND = "bpetite token map"
 
@@ -79,7 +80,7 @@ class TokenMap(Record):
 
     @staticmethod
     def between(
-        before: Tokenizer, after: Tokenizer, moved: Mapping[int, int] | None = None
+        before: Tokenizing, after: Tokenizing, moved: Mapping[int, int] | None = None
     ) -> TokenMap:
         """Return the map from one tokenizer to another, of which `moved` says what each kept id became.
 
@@ -103,12 +104,15 @@ class TokenMap(Record):
         pair_of: dict[int, Pair] = {}
         for pair, made in zip(after.vocabulary.merges, after.vocabulary.merge_ids, strict=True):
             pair_of.setdefault(made, pair)
-        text_of = {token_id: text for text, token_id in after.special_tokens.items()}
+        specials = after.vocabulary.special_tokens
+        text_of = {token_id: text for text, token_id in specials.items()}
+        new_texts = {own: text for own, text in text_of.items() if own not in old_id_of}
         parts: dict[int, Sequence[int]] = {}
+        if new_texts:
+            encoder = encoder_of(before.vocabulary)
+            parts |= {own: encoder.encode(text, "text") for own, text in new_texts.items()}
         for token_id in sorted(new_ids - old_id_of.keys()):
-            if token_id in text_of:
-                parts[token_id] = before._encoder.encode(text_of[token_id], "text")
-            else:
+            if token_id not in parts:
                 parts[token_id] = tuple(_spelled(token_id, pair_of, old_id_of))
         return TokenMap({old: moved.get(old) for old in old_ids}, parts)
 
