@@ -57,6 +57,15 @@ CALLS = {
     ),
     "bpetite.Tokenizer.extend documents_or_counts": "TOKENIZER.extend(source(TEXTS), 9, num_threads=n)",
     "bpetite.Tokenizer.extend progress": "TOKENIZER.extend(COUNTS, 9, num_threads=n, progress=callback)",
+    "bpetite.Tokenizer.prune documents_or_counts": "TOKENIZER.prune(source(TEXTS), 290, num_threads=n)",
+    "bpetite.Tokenizer.prune tokens": (
+        "TOKENIZER.prune(tokens=source(TOKENIZER.vocabulary.merge_ids[-9:]))"
+    ),
+    "bpetite.Tokenizer.prune progress": "TOKENIZER.prune(TEXTS, 290, num_threads=n, progress=callback)",
+    "bpetite.Tokenizer.replace documents_or_counts": (
+        "TOKENIZER.replace(source(TEXTS), 9, num_threads=n)"
+    ),
+    "bpetite.Tokenizer.replace progress": "TOKENIZER.replace(TEXTS, 9, num_threads=n, progress=callback)",
     "bpetite.Tokenizer.add_tokens tokens": "TOKENIZER.add_tokens(source(['<x>', '<y>'] * 9))",
     "bpetite.Tokenizer.curve sizes": "TOKENIZER.curve('ab', source([256] * 9))",
     "bpetite.Tokenizer.encode_parts parts": "TOKENIZER.encode_parts(source([('ab', 'text')] * 9))",

@@ -24,6 +24,18 @@ PRINTERS = {
     "train": ["train", "--input", "corpus.txt", "--vocab-size", "300", "--output", "out"],
     "count": ["count", "--input", "corpus.txt", "--output", "out"],
     "merge-counts": ["merge-counts", "--counts", "counts", "--output", "out"],
+    "extend": [
+        *("extend", "tok.json", "--input", "corpus.txt", "--add", "5", "--quiet"),
+        *("--output", "out"),
+    ],
+    "prune": [
+        *("prune", "tok.json", "--input", "corpus.txt", "--vocab-size", "270", "--quiet"),
+        *("--output", "out"),
+    ],
+    "replace": [
+        *("replace", "tok.json", "--input", "corpus.txt", "--number", "5", "--quiet"),
+        *("--output", "out"),
+    ],
     "demo": ["demo", "--vocab-size", "300"],
     "encode": ["encode", "--model", "tok.json", "--input", "corpus.txt"],
     "decode": ["decode", "--model", "tok.json", "--ids", "97"],
