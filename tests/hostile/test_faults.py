@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pyarrow
@@ -321,9 +322,12 @@ def test_without_memory_a_command_ends_with_an_error_and_leaves_nothing(
     run(folder, *WRITERS[writer], str(tmp_path / "whole.json"))
     ends = []
     for megabytes in (4, 30, 40, 60, 100, 200, 1000):
-        done = faulty(
-            folder, "memory", megabytes * 2**20, *WRITERS[writer], str(tmp_path / "out.json")
-        )
+        limited = partial(faulty, folder, "memory", megabytes * 2**20, *WRITERS[writer])
+        done = limited(str(tmp_path / "out.json"))
+        if b"arrow::stl::BadAlloc" in done.stderr:
+            # Arrow ends a process that has no memory for a few bytes of a schema (seen once in some
+            # hundred runs): where the limit is met differs from run to run.
+            done = limited(str(tmp_path / "out.json"))
         ends.append(done.returncode)
         if done.returncode == 0:
             assert (tmp_path / "out.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
