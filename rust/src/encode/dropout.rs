@@ -16,7 +16,7 @@ use super::merges::Merge;
 use super::merging::{Merger, Scratch};
 use super::ordinary::Misses;
 use super::stages::{SectionPlaces, Stretch};
-use super::written::Side;
+use super::written::MarkPlace;
 use super::{Choice, Encoder, Id, Model, NO_ID, Workspace};
 use crate::error::{Error, Result};
 use crate::memory::{self, push, reserve};
@@ -401,10 +401,11 @@ impl Model {
     /// Where the unit ends that begins at a place: a byte, or a character, with the mark beside it.
     fn unit_end(&self, part: &[u8], start: usize) -> usize {
         let goes_on = |byte: u8| {
-            let is_mark = self.mark == Some(Side::End) && byte == Side::End.byte();
+            let is_mark = self.mark == Some(MarkPlace::End) && byte == MarkPlace::End.byte();
             is_mark || self.has_characters && byte & 0xC0 == 0x80
         };
-        let has_mark = self.mark == Some(Side::Start) && part[start] == Side::Start.byte();
+        let has_mark =
+            self.mark == Some(MarkPlace::Start) && part[start] == MarkPlace::Start.byte();
         let first = start + usize::from(has_mark);
         let behind = part.get(first + 1..).unwrap_or_default();
         let more = behind.iter().take_while(|&&byte| goes_on(byte)).count();

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::cache::{Bound, Cache};
 use super::merges::Merges;
 use super::whole::{WholeTokens, is_first};
-use super::written::{Mark, Side, Written};
+use super::written::{Mark, MarkPlace, WrittenTokens};
 use super::{Id, NO_ID};
 use crate::error::{Error, Result};
 use crate::key::hasher::Keyed;
@@ -99,9 +99,9 @@ pub struct Model {
     pub(super) merges: Merges,
     pub(super) tokens: TokenBytes,
     /// What decoding writes for each token, where that is not its bytes.
-    written: Option<Box<Written>>,
+    written: Option<Box<WrittenTokens>>,
     /// Where pretokens get a mark before they are merged.
-    pub(super) mark: Option<Side>,
+    pub(super) mark: Option<MarkPlace>,
     /// Tokens that replace a whole pretoken though merging it would not result in them.
     pub(super) replacing: Replacing,
     /// The length of the longest of these.
@@ -220,7 +220,7 @@ impl Model {
             longest_replacing: longest_replacing.unwrap_or(0),
             replacing,
             first,
-            written: Written::of(definition, &others)?,
+            written: WrittenTokens::of(definition, &others)?,
             mark,
             tokens_merged: definition.tokens.len(),
             merges,
@@ -313,7 +313,7 @@ impl Model {
 }
 
 /// Whether a token has the mark of a pretoken.
-fn has_mark(tokens: &TokenBytes, mark: Side, id: u32) -> bool {
+fn has_mark(tokens: &TokenBytes, mark: MarkPlace, id: u32) -> bool {
     tokens.get(id).is_some_and(|token| mark.unmarked(token).is_some())
 }
 

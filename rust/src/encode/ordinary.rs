@@ -15,7 +15,7 @@ use std::sync::{Arc, Weak};
 use super::cache::{Cache, INLINE, LONGEST, Table};
 use super::merging::{Merger, SHORT, Scratch};
 use super::model::check_known;
-use super::written::Side;
+use super::written::MarkPlace;
 use super::{Encoder, Id, Model, NO_ID, Unknown};
 use crate::error::Result;
 use crate::key::block::{BLOCK, Block, Lookups};
@@ -354,7 +354,7 @@ impl Model {
             return Ok(0);
         }
         let mut count = earlier.len();
-        let mark_before = usize::from(self.mark == Some(Side::Start));
+        let mark_before = usize::from(self.mark == Some(MarkPlace::Start));
         let mut done = earlier_length + usize::from(self.mark.is_some());
         // A mark at the end was behind the earlier one.
         while done > mark_before + pretoken.len().min(earlier_length) {
@@ -404,10 +404,12 @@ impl Model {
         let has_token = |byte: &&u8| self.merges.base(**byte) != NO_ID;
         let (mut start, mut end) = (None, None);
         match self.mark {
-            Some(mark @ Side::Start) => {
+            Some(mark @ MarkPlace::Start) => {
                 start = pretoken.first().filter(has_token).map(|_| mark.byte())
             }
-            Some(mark @ Side::End) => end = pretoken.last().filter(has_token).map(|_| mark.byte()),
+            Some(mark @ MarkPlace::End) => {
+                end = pretoken.last().filter(has_token).map(|_| mark.byte())
+            }
             None => {}
         }
         if matches!(self.unknown, Some(Unknown::Dropped)) {

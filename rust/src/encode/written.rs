@@ -18,21 +18,21 @@ pub enum Mark<'a> {
 
 /// Where pretokens have a mark.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum MarkPlace {
     Start,
     End,
 }
 
 impl Mark<'_> {
-    pub fn side(self) -> Side {
+    pub fn side(self) -> MarkPlace {
         match self {
-            Self::Start(_) => Side::Start,
-            Self::End(_) => Side::End,
+            Self::Start(_) => MarkPlace::Start,
+            Self::End(_) => MarkPlace::End,
         }
     }
 }
 
-impl Side {
+impl MarkPlace {
     pub fn byte(self) -> u8 {
         match self {
             Self::Start => WORD_START,
@@ -50,14 +50,14 @@ impl Side {
 }
 
 /// The tables of a decoder that writes other bytes than those that are merged.
-pub struct Written {
+pub struct WrittenTokens {
     /// For the first token of a text, and for all where no other table is.
     pub first: TokenBytes,
     /// For the tokens behind it, if there is a space between tokens.
     pub behind: Option<TokenBytes>,
 }
 
-impl Written {
+impl WrittenTokens {
     /// Makes the tables, if a definition needs some; `others` are tokens that no text is merged to.
     pub fn of(definition: &Definition, others: &[(u32, &[u8])]) -> Result<Option<Box<Self>>> {
         if definition.mark.is_none() && !definition.spaced {
@@ -67,7 +67,7 @@ impl Written {
         let mut spaced = HashSet::new();
         for &(id, token) in definition.tokens {
             push(&mut names, (id, name_of(token, definition)))?;
-            let ends_word = Side::End.unmarked(token).is_some();
+            let ends_word = MarkPlace::End.unmarked(token).is_some();
             // The last token of a text does not write this space.
             if ends_word && matches!(definition.mark, Some(Mark::End(" "))) {
                 spaced.insert(id);
@@ -100,11 +100,11 @@ fn table_of(spelled: &[(u32, Vec<u8>)]) -> Result<TokenBytes> {
 /// What stands for a token that texts are merged to.
 fn name_of(token: &[u8], definition: &Definition) -> Vec<u8> {
     match definition.mark {
-        Some(Mark::End(text)) => match Side::End.unmarked(token) {
+        Some(Mark::End(text)) => match MarkPlace::End.unmarked(token) {
             Some(word) => [word, text.as_bytes()].concat(),
             None => token.to_vec(),
         },
-        Some(Mark::Start(prefix)) => match Side::Start.unmarked(token) {
+        Some(Mark::Start(prefix)) => match MarkPlace::Start.unmarked(token) {
             Some(word) => word.to_vec(),
             None if definition.spaced => [prefix.as_bytes(), token].concat(),
             None => token.to_vec(),

@@ -57,7 +57,7 @@ impl LongWords {
     }
 
     /// The number of symbols.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.symbols.len()
     }
 
@@ -95,7 +95,7 @@ impl Words for LongWords {
 }
 
 /// Fewer symbols than this are not cut: they take little memory as they are.
-const WORTH_CUTTING: usize = if cfg!(test) { 0 } else { 1 << 22 };
+const WORTH_CUTTING: usize = if cfg!(test) { 2 } else { 1 << 22 };
 
 /// The bound is chosen so that so many neighbours for each merge reach it. Most merges of a large
 /// vocabulary are more frequent than the pairs that are left, but each also makes some rarer.
@@ -117,7 +117,7 @@ pub fn learn_from_long_words(
     let mut rows = Vec::new();
     let mut bound = None;
     loop {
-        let last = parts.iter().map(LongWords::len).sum::<usize>() < WORTH_CUTTING;
+        let last = parts.iter().map(LongWords::size).sum::<usize>() < WORTH_CUTTING;
         let runs = if last {
             rules.least = 1;
             std::mem::take(&mut parts)
@@ -150,6 +150,10 @@ pub fn learn_from_long_words(
     }
 }
 
+fn neighbours_in(word: &[u32]) -> impl Iterator<Item = [u32; 2]> {
+    word.windows(2).map(|pair| [pair[0], pair[1]])
+}
+
 /// How often tokens are next to each other, or more.
 struct Neighbours {
     counters: Vec<AtomicU64>,
@@ -165,14 +169,14 @@ const MOST: u64 = 1 << 32;
 
 impl Neighbours {
     fn count(parts: &[LongWords], threads: usize, pulse: &mut Pulse<'_>) -> Result<Self> {
-        let symbols: usize = parts.iter().map(LongWords::len).sum();
+        let symbols: usize = parts.iter().map(LongWords::size).sum();
         let size = (symbols / SYMBOLS_FOR_COUNTER).next_power_of_two().clamp(1 << 8, MOST_COUNTERS);
         let counters = memory::gathered((0..size).map(|_| AtomicU64::new(0)))?;
         let neighbours = Self { counters, seed: HashSeed::of_process() };
         workers::each(threads, parts, pulse, |words, pulse| {
             for (word, count) in words.iter() {
                 pulse.beat(word.len())?;
-                for pair in word.array_windows() {
+                for pair in neighbours_in(word) {
                     neighbours.of(pair).fetch_add(count.min(MOST), Ordering::Relaxed);
                 }
             }
@@ -181,7 +185,7 @@ impl Neighbours {
         Ok(neighbours)
     }
 
-    fn of(&self, &[left, right]: &[u32; 2]) -> &AtomicU64 {
+    fn of(&self, [left, right]: [u32; 2]) -> &AtomicU64 {
         let place = self.seed.hash_number(key_of(left, right)) as usize;
         &self.counters[place & (self.counters.len() - 1)]
     }
@@ -225,7 +229,7 @@ fn cut(
         for (word, count) in words.iter() {
             pulse.beat(word.len())?;
             let stays = |left: &u32, right: &u32| {
-                neighbours.of(&[*left, *right]).load(Ordering::Relaxed) >= bound
+                neighbours.of([*left, *right]).load(Ordering::Relaxed) >= bound
             };
             for run in word.chunk_by(stays).filter(|run| run.len() > 1) {
                 runs[part_of(run)].add(run, count)?;
@@ -261,7 +265,7 @@ fn applied(words: &LongWords, merges: &[MergeRow], pulse: &mut Pulse<'_>) -> Res
         pulse.beat(before.len())?;
         word.clear();
         memory::extend(&mut word, before)?;
-        for (place, &[left, right]) in before.array_windows().enumerate() {
+        for (place, [left, right]) in neighbours_in(before).enumerate() {
             if let Some(&rank) = rank_of.get(&key_of(left, right)) {
                 queue.push(Reverse((rank, place)));
             }

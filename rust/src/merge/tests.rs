@@ -422,7 +422,7 @@ fn long_words(corpus: &Corpus) -> Vec<LongWords> {
     let mut parts = vec![LongWords::default(), LongWords::default()];
     for (number, (word, count)) in corpus.iter().enumerate() {
         let part = &mut parts[number % 2];
-        let start = part.len();
+        let start = part.size();
         word.iter().for_each(|&symbol| part.push(symbol).unwrap());
         part.end_word(start, *count).unwrap();
     }

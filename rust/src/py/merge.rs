@@ -194,7 +194,7 @@ fn encoded(
         if ids.len() < 2 {
             return Ok(());
         }
-        let mut start = words.len();
+        let mut start = words.size();
         for &id in ids {
             match symbols.of(id) {
                 Some(symbol) => words.push(symbol)?,
