@@ -16,7 +16,7 @@
 //! slots     |   abab ab   HOLE abab |   c    ab   ab   |   and so on until there are enough
 //! ```
 //!
-//! Four ideas make this fast:
+//! Five ideas make this fast:
 //!
 //! - All words are stored in one flat array of slots ([`slots`]). A merge finds both neighbours and
 //!   writes its result within one or two cache lines. Words of equal count form a group, and a
@@ -29,6 +29,7 @@
 //!   followed.
 //! - A merge first sums its changes per neighbouring token ([`replacing`]). Each neighbouring pair
 //!   is then looked up once, not once per occurrence ([`trainer`] updates the counts).
+//! - Long words of known tokens are first cut where no merge will join ([`seams`]).
 //! - Several threads read words, count pairs and list positions. One thread makes the merges.
 //!
 //! With shared tokens, a merge may result in a token that already exists, and the count of an
