@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -91,9 +92,10 @@ def main(arguments: Sequence[str], project: Path = PROJECT) -> None:
         check(task)
         parts = [PARTS[name](task) for name in options.only or PARTS]
     how = (
-        f"Command: `make bench-builders`. Machine: {machine()}. Whole processes, start included; of "
-        f"{options.rounds} interleaved rounds, the one with the least processor time (superwords: one "
-        "round; encoding: processor time, medians). The first pattern is Llama 3's."
+        f"Command: `make bench-builders`. Machine: {machine()}. Of {options.rounds} interleaved rounds, "
+        "each of new processes, those with the least processor time are shown (of commands, the only "
+        "one; of encoding, medians of processor time). The pattern of first stages is Llama 3's; "
+        f"`bench.large` made {options.size} of english."
     )
     text = "\n\n".join([how, *parts])
     if not options.only:
@@ -104,14 +106,10 @@ def main(arguments: Sequence[str], project: Path = PROJECT) -> None:
 def unpacked_models(files: Sequence[Path], scratch: Path) -> Iterator[tuple[str, Path]]:
     """Yield the name of each model, that of its folder or file, and its file."""
     for number, file in enumerate(files):
-        name = file.name.removesuffix(".xz")
         folder = scratch / f"model{number}"
         folder.mkdir()
-        is_named = name.endswith(".tiktoken")
-        yield (
-            name.removesuffix(".tiktoken") if is_named else file.parent.name,
-            unpacked(file, folder),
-        )
+        name = file.name.removesuffix(".xz").removesuffix(".tiktoken")
+        yield file.parent.name if name == "tokenizer.json" else name, unpacked(file, folder)
 
 
 def check(task: Task) -> None:
@@ -134,6 +132,8 @@ def shown(name: str, run: Spent) -> list[str]:
 
 
 COST = ["s on the wall", "s of processor time", "peak MB"]
+WITH_FILE = "with the model's file"
+"""The head of the seconds in which the file is edited and read again, too."""
 
 
 def quickest(rounds: int, *runs: Callable[[], Spent]) -> list[Spent]:
@@ -150,16 +150,17 @@ def superwords(task: Task) -> str:
     size = number_with_unit("--size", task.options.size, BYTES)
     corpus = task.scratch / "large.txt"
     spent("text", task.english, size, corpus)
-    stages: dict[str, Sequence[object]] = {
-        f"{AT:,} tokens": ("--vocab-size", AT),
-        f"{AT:,} and {SIZE - AT:,} superwords": ("--vocab-size", SIZE, "--superwords-at", AT),
-    }
-    rows = [
-        shown(name, trained(corpus, task.scratch / "large.json", *options))
-        for name, options in stages.items()
-    ]
+    output = task.scratch / "large.json"
+    first = trained(corpus, output, "--vocab-size", AT)
+    joined = trained(corpus, output, "--vocab-size", SIZE, "--superwords-at", AT)
+    rows = [shown(name, run) for name, run in zip(stages(), (first, joined), strict=True)]
     corpus.unlink()
     return table([f"`bpetite train`, english, {task.options.size}", *COST], rows)
+
+
+def stages() -> tuple[str, str]:
+    """Return the names of a vocabulary of the first stage, and of one with superwords."""
+    return f"{AT:,} tokens", f"{AT:,} and {SIZE - AT:,} superwords"
 
 
 def trained(corpus: Path, output: Path, *options: object) -> Spent:
@@ -174,13 +175,13 @@ def published(task: Task) -> str:
     settings = (part, FORK_AT, FORK_SIZE, PATTERNS["llama3"], PATTERNS["superwords"])
     fork = task.options.fork
     if fork is None:
-        [ours] = quickest(task.options.rounds, lambda: spent("superwords", *settings))
+        [ours] = quickest(task.options.rounds, partial(spent, "superwords", *settings))
         name, theirs = "SuperBPE's fork of tokenizers (as recorded, on two cores)", RECORDED
     else:
         ours, theirs = quickest(
             task.options.rounds,
-            lambda: spent("superwords", *settings),
-            lambda: spent("published", *settings, python=fork),
+            partial(spent, "superwords", *settings),
+            partial(spent, "published", *settings, python=fork),
         )
         if ours.printed != theirs.printed:
             raise SystemExit("SuperBPE's fork learned other merges")
@@ -192,31 +193,32 @@ def published(task: Task) -> str:
 
 
 def extend(task: Task) -> str:
-    """Extend every model on every text."""
+    """Extend every model on every text; another build must learn the same tokens."""
     builds = {"": sys.executable}
     if task.options.against is not None:
         builds[", the other build"] = task.options.against
     rows = []
     for model, file in task.models.items():
         for text, path in task.texts.items():
-            runs = [_extending(file, path, python) for python in builds.values()]
+            runs = [
+                partial(spent, "extend", file, path, ADDED, python=python)
+                for python in builds.values()
+            ]
             best = quickest(task.options.rounds, *runs)
             for build, run in zip(builds, best, strict=True):
-                rows.append([f"{model}, {text}{build}", *_stages_of(run)])
-    head = [f"`extend` by {ADDED:,} tokens", "s of counting", "s of learning", *COST]
+                rows.append([f"{model}, {text}{build}", *_seconds_of_extending(run)])
+            if len({run.printed["tokens"] for run in best if "tokens" in run.printed}) > 1:
+                raise SystemExit(f"{model}, {text}: the other build learned other tokens")
+    head = [f"`extend` by {ADDED:,} tokens", "s of counting", "s of learning", WITH_FILE, "peak MB"]
     return table(head, rows)
 
 
-def _extending(file: Path, path: Path, python: str) -> Callable[[], Spent]:
-    return lambda: spent("extend", file, path, ADDED, python=python)
-
-
-def _stages_of(run: Spent) -> list[str]:
-    """Return the times of counting and of learning, unless the model was refused."""
+def _seconds_of_extending(run: Spent) -> list[str]:
+    """Return the cells of a row, of which a model that was refused has none."""
     if "refusal" in run.printed:
-        return ["refused", *["–"] * 4]
-    stages = (f"{run.printed[stage]:.2f}" for stage in ("counting", "learning"))
-    return [*stages, *shown("", run)[1:]]
+        return ["refused", "–", "–", "–"]
+    seconds = [f"{run.printed[step]:.2f}" for step in ("counting", "learning", "editing")]
+    return [*seconds, f"{run.peak:,.0f}"]
 
 
 def prune(task: Task) -> str:
@@ -226,11 +228,11 @@ def prune(task: Task) -> str:
         counts = task.scratch / "counts"
         counting = ("--input", task.english, "--separator", SEPARATOR, "--output", counts)
         cost("count", "--like", file, *counting, "--quiet", "--force")
-        runs = [spent("prune", file, counts) for _ in range(task.options.rounds)]
-        run = min(runs, key=lambda run: run.printed["seconds"])
+        [run] = quickest(task.options.rounds, partial(spent, "prune", file, counts))
+        seconds = [f"{run.printed[step]:.2f}" for step in ("pruning", "editing")]
         sizes = f"{run.printed['before']:,} to {run.printed['after']:,} tokens"
-        rows.append([f"{model}, {sizes}", f"{run.printed['seconds']:.2f}", *shown("", run)[1:]])
-    return table(["`prune` by counts of english", "s of pruning", *COST], rows)
+        rows.append([f"{model}, {sizes}", *seconds, f"{run.peak:,.0f}"])
+    return table(["`prune` by counts of english", "s of pruning", WITH_FILE, "peak MB"], rows)
 
 
 def encode(task: Task) -> str:
@@ -241,17 +243,16 @@ def encode(task: Task) -> str:
     trained(task.english, joined, "--vocab-size", SIZE, "--superwords-at", AT)
     check_ids = [sys.executable, "-m", "bench.check_changes", "--ids", str(part), str(joined)]
     subprocess.run(check_ids, check=True)
-    rounds = [
-        [spent("encode", model, part, PASSES) for model in (first, joined)]
-        for _ in range(task.options.rounds)
-    ]
-    names = (f"{AT:,} tokens", f"{AT:,} and {SIZE - AT:,} superwords")
+    of_first: list[Spent] = []
+    of_joined: list[Spent] = []
+    for _ in range(task.options.rounds):
+        of_first.append(spent("encode", first, part, PASSES))
+        of_joined.append(spent("encode", joined, part, PASSES))
+    whole = _rates(of_first)
     rows = []
-    whole: list[float] = []
-    for name, runs in zip(names, zip(*rounds, strict=True), strict=True):
-        rates = _rates(runs)
-        whole = whole or rates
-        cells = [f"{rate:.0f} ({rate / base:.2f})" for rate, base in zip(rates, whole, strict=True)]
+    for name, runs in zip(stages(), (of_first, of_joined), strict=True):
+        rates = zip(_rates(runs), whole, strict=True)
+        cells = [f"{rate:.0f} ({rate / reference:.2f})" for rate, reference in rates]
         rows.append([name, *cells, f"{runs[0].printed['ids']:,}"])
     head = f"encoding, english, {ENCODED_MEGABYTES} MB, 1 thread"
     return table([head, "MB/s, first pass", "MB/s, later passes", "ids"], rows)

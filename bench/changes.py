@@ -21,9 +21,10 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 SEPARATOR = "<|endoftext|>"
+T = TypeVar("T")
 
 
 def documents_of(path: str) -> list[str]:
@@ -97,45 +98,62 @@ def _published_merges(documents: Sequence[str], pattern: str, size: int) -> list
 
 
 def extend(model: str, path: str, number: str) -> dict[str, Any]:
-    """Count a text by the rules of a tokenizer, and learn further tokens; older builds refuse some models."""
+    """Count a text by the rules of a tokenizer, and learn further tokens; older builds refuse some models.
+
+    A tokenizer that was loaded from a file also edits this file, so that it can be saved again.
+    """
     from bpetite import Counts, Tokenizer
 
-    tokenizer = Tokenizer.load(model)
+    with_file = Tokenizer.load(model)
+    alone = Tokenizer(with_file.vocabulary)
     documents = documents_of(path)
-    started = time.perf_counter()
-    counts = Counts.from_iterator(
-        documents,
-        pattern=tokenizer.pattern,
-        dialect=tokenizer.dialect,
-        special_tokens=list(tokenizer.special_tokens),
-        normalization=tokenizer.vocabulary.normalization,
+    counting, counts = timed(
+        lambda: Counts.from_iterator(
+            documents,
+            pattern=alone.pattern,
+            dialect=alone.dialect,
+            special_tokens=list(alone.special_tokens),
+            normalization=alone.vocabulary.normalization,
+        )
     )
-    counted = time.perf_counter()
     try:
-        extended = tokenizer.extend(counts, int(number))
+        learning, extended = timed(lambda: alone.extend(counts, int(number)))
+        editing, _ = timed(lambda: with_file.extend(counts, int(number)))
     except ValueError as refusal:
         return {"refusal": str(refusal)}
-    learnt = time.perf_counter()
-    added = extended.vocabulary.tokens.keys() - tokenizer.vocabulary.tokens.keys()
+    added = extended.vocabulary.tokens.keys() - alone.vocabulary.tokens.keys()
     spelled = [extended.vocabulary.tokens[own].hex() for own in sorted(added)]
     return {
-        "counting": counted - started,
-        "learning": learnt - counted,
-        "number": len(spelled),
+        "counting": counting,
+        "learning": learning,
+        "editing": editing,
         "tokens": digest(spelled),
     }
 
 
 def prune(model: str, counts: str) -> dict[str, Any]:
-    """Remove the least used half of the tokens."""
+    """Remove the least used half of the tokens, without the file of the tokenizer and with it."""
     from bpetite import Counts, Tokenizer
 
-    tokenizer = Tokenizer.load(model)
+    with_file = Tokenizer.load(model)
+    alone = Tokenizer(with_file.vocabulary)
     used = Counts.load(counts)
+    size = alone.vocab_size // 2
+    pruning, _ = timed(lambda: alone.prune(used, size))
+    editing, (pruned, _) = timed(lambda: with_file.prune(used, size))
+    return {
+        "pruning": pruning,
+        "editing": editing,
+        "before": alone.vocab_size,
+        "after": pruned.vocab_size,
+    }
+
+
+def timed(call: Callable[[], T]) -> tuple[float, T]:
+    """Return the seconds of a call, and its result."""
     started = time.perf_counter()
-    pruned, _ = tokenizer.prune(used, tokenizer.vocab_size // 2)
-    seconds = time.perf_counter() - started
-    return {"seconds": seconds, "before": tokenizer.vocab_size, "after": pruned.vocab_size}
+    result = call()
+    return time.perf_counter() - started, result
 
 
 def encode(model: str, path: str, passes: str) -> dict[str, Any]:
