@@ -94,8 +94,8 @@ def main(arguments: Sequence[str], project: Path = PROJECT) -> None:
     how = (
         f"Command: `make bench-builders`. Machine: {machine()}. Of {options.rounds} interleaved rounds, "
         "each of new processes, those with the least processor time are shown (of commands, the only "
-        "one; of encoding, medians of processor time). The pattern of first stages is Llama 3's; "
-        f"`bench.large` made {options.size} of english."
+        "one; of encoding, medians). Where nothing else is named, seconds are processor time. The "
+        f"pattern of first stages is Llama 3's; `bench.large` made {options.size} of english."
     )
     text = "\n\n".join([how, *parts])
     if not options.only:
@@ -187,9 +187,9 @@ def published(task: Task) -> str:
             raise SystemExit("SuperBPE's fork learned other merges")
         name = "SuperBPE's fork of tokenizers"
     rows = [[*shown("bpetite", ours), ""]]
-    rows.append([*shown(name, theirs), f"{theirs.processor / ours.processor:.0f}x"])
+    rows.append([*shown(name, theirs), f"{theirs.processor / ours.processor:.0f}"])
     what = f"{FORK_AT:,} and {FORK_SIZE - FORK_AT:,} superwords, english, {FORK_MEGABYTES} MB"
-    return table([what, *COST, "processor time"], rows)
+    return table([what, *COST, "times our processor time"], rows)
 
 
 def extend(task: Task) -> str:

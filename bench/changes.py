@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -107,18 +108,16 @@ def extend(model: str, path: str, number: str) -> dict[str, Any]:
     with_file = Tokenizer.load(model)
     alone = Tokenizer(with_file.vocabulary)
     documents = documents_of(path)
-    counting, counts = timed(
-        lambda: Counts.from_iterator(
-            documents,
-            pattern=alone.pattern,
-            dialect=alone.dialect,
-            special_tokens=list(alone.special_tokens),
-            normalization=alone.vocabulary.normalization,
-        )
-    )
+    rules: dict[str, Any] = {
+        "pattern": alone.pattern,
+        "dialect": alone.dialect,
+        "special_tokens": list(alone.special_tokens),
+        "normalization": alone.vocabulary.normalization,
+    }
+    counting, counts = timed(partial(Counts.from_iterator, documents, **rules))
     try:
-        learning, extended = timed(lambda: alone.extend(counts, int(number)))
-        editing, _ = timed(lambda: with_file.extend(counts, int(number)))
+        learning, extended = timed(partial(alone.extend, counts, int(number)))
+        editing, _ = timed(partial(with_file.extend, counts, int(number)))
     except ValueError as refusal:
         return {"refusal": str(refusal)}
     added = extended.vocabulary.tokens.keys() - alone.vocabulary.tokens.keys()
@@ -139,8 +138,8 @@ def prune(model: str, counts: str) -> dict[str, Any]:
     alone = Tokenizer(with_file.vocabulary)
     used = Counts.load(counts)
     size = alone.vocab_size // 2
-    pruning, _ = timed(lambda: alone.prune(used, size))
-    editing, (pruned, _) = timed(lambda: with_file.prune(used, size))
+    pruning, _ = timed(partial(alone.prune, used, size))
+    editing, (pruned, _) = timed(partial(with_file.prune, used, size))
     return {
         "pruning": pruning,
         "editing": editing,
@@ -150,10 +149,10 @@ def prune(model: str, counts: str) -> dict[str, Any]:
 
 
 def timed(call: Callable[[], T]) -> tuple[float, T]:
-    """Return the seconds of a call, and its result."""
-    started = time.perf_counter()
+    """Return the seconds of processor time of a call, and its result."""
+    started = time.process_time()
     result = call()
-    return time.perf_counter() - started, result
+    return time.process_time() - started, result
 
 
 def encode(model: str, path: str, passes: str) -> dict[str, Any]:
@@ -165,9 +164,8 @@ def encode(model: str, path: str, passes: str) -> dict[str, Any]:
     tokenizer.encode("")  # The encoder of a loaded tokenizer is made when it is needed.
     seconds = []
     for _ in range(int(passes)):
-        started = time.process_time()
-        ids, _ = tokenizer.encode_batch_to_numpy(documents, num_threads=1)
-        seconds.append(time.process_time() - started)
+        taken, (ids, _) = timed(partial(tokenizer.encode_batch_to_numpy, documents, num_threads=1))
+        seconds.append(taken)
     size = sum(len(document.encode("utf-8")) for document in documents)
     return {"seconds": seconds, "bytes": size, "ids": len(ids)}
 
