@@ -176,7 +176,7 @@ def published(task: Task) -> str:
     fork = task.options.fork
     if fork is None:
         [ours] = quickest(task.options.rounds, partial(spent, "superwords", *settings))
-        name, theirs = "SuperBPE's fork of tokenizers (as recorded, on two cores)", RECORDED
+        name, theirs = "SuperBPE's trainer (as recorded, on two cores)", RECORDED
     else:
         ours, theirs = quickest(
             task.options.rounds,
@@ -185,8 +185,8 @@ def published(task: Task) -> str:
         )
         if ours.printed != theirs.printed:
             raise SystemExit("SuperBPE's fork learned other merges")
-        name = "SuperBPE's fork of tokenizers"
-    rows = [[*shown("bpetite", ours), ""]]
+        name = "SuperBPE's trainer"
+    rows = [[*shown("bpetite's trainer", ours), ""]]
     rows.append([*shown(name, theirs), f"{theirs.processor / ours.processor:.0f}"])
     what = f"{FORK_AT:,} and {FORK_SIZE - FORK_AT:,} superwords, english, {FORK_MEGABYTES} MB"
     return table([what, *COST, "times our processor time"], rows)

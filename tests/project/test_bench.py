@@ -261,7 +261,7 @@ def test_changed_vocabularies_are_measured_and_the_page_is_written(
     rows = {row[0]: row[1:] for row in map(cells, section.splitlines())}
     trained, joined = "300 tokens", "300 and 20 superwords"
     changed = {"llama3, english", "llama3, english, the other build", "llama3, 601 to 300 tokens"}
-    assert {trained, joined, "bpetite", *changed} <= {*rows}
+    assert {trained, joined, "bpetite's trainer", *changed} <= {*rows}
     assert {len(rows[name]) for name in changed} == {3, 4}
     assert int(rows[joined][2].replace(",", "")) < int(rows[trained][2].replace(",", ""))
 
