@@ -230,13 +230,48 @@ impl Merger<'_, '_> {
         None
     }
 
+    /// Appends what tokens are merged to.
+    pub fn merge_tokens(&mut self, tokens: &[u32], ids: &mut Vec<u32>) -> Result<()> {
+        if tokens.len() <= SHORT {
+            self.scratch.short[0].merge_tokens(self.merges, tokens, ids);
+            return Ok(());
+        }
+        let placed = &mut self.scratch.placed;
+        placed.clear();
+        let mut previous = u32::MAX;
+        for &id in tokens {
+            let place = placed.len();
+            let end = place + length_of(id, self.tokens);
+            let within = PlacedToken { id: NO_ID, previous: 0 };
+            memory::reserve(placed, end - place)?;
+            placed.push(PlacedToken { id, previous });
+            placed.resize(end, within);
+            previous = place as u32;
+        }
+        self.merge_placed(ids)
+    }
+
     /// Appends the ids of any number of bytes below 4 GiB.
     pub fn merge_with_heap(&mut self, bytes: &[u8], ids: &mut Vec<u32>) -> Result<()> {
-        let length = u32::try_from(bytes.len()).map_err(|_| {
-            Error::Value(format!("a pretoken of {} bytes is too long", bytes.len()))
-        })?;
+        let Self { merges, .. } = *self;
+        let placed = &mut self.scratch.placed;
+        placed.clear();
+        let single = |(place, &byte): (u32, &u8)| PlacedToken {
+            id: merges.base(byte),
+            previous: place.wrapping_sub(1),
+        };
+        placed.extend((0..).zip(bytes).map(single));
+        self.merge_placed(ids)
+    }
+
+    /// Appends what tokens at their places are merged to, if these are below 4 GiB.
+    fn merge_placed(&mut self, ids: &mut Vec<u32>) -> Result<()> {
         let Self { merges, tokens, .. } = *self;
         let Scratch { heap, placed, .. } = &mut *self.scratch;
+        let length = placed.len();
+        if u32::try_from(length).is_err() {
+            return Err(Error::Value(format!("a pretoken of {length} bytes is too long")));
+        }
         let after =
             |placed: &[PlacedToken], place: usize| place + length_of(placed[place].id, tokens);
         // The merge of the token at a place and the next one.
@@ -250,15 +285,11 @@ impl Merger<'_, '_> {
                 heap.push(Reverse(u64::from(merge.rank()) << 32 | place as u64));
             }
         };
-        placed.clear();
-        let single = |(place, &byte): (u32, &u8)| PlacedToken {
-            id: merges.base(byte),
-            previous: place.wrapping_sub(1),
-        };
-        placed.extend((0..length).zip(bytes).map(single));
         heap.clear();
-        for place in 0..bytes.len() {
+        let mut place = 0;
+        while place < placed.len() {
             offer(heap, placed, place);
+            place = after(placed, place);
         }
         let mut steps = 0;
         while let Some(Reverse(entry)) = heap.pop() {
@@ -347,6 +378,18 @@ impl ShortPretoken {
             bytes = &bytes[length..];
         }
         bytes
+    }
+
+    /// Appends what some tokens, at most `SHORT`, are merged to.
+    fn merge_tokens(&mut self, merges: &Merges, tokens: &[u32], ids: &mut Vec<u32>) {
+        self.length = tokens.len();
+        self.starts = u64::MAX >> (SHORT - self.length);
+        self.ids[..self.length].copy_from_slice(tokens);
+        for (place, pair) in tokens.windows(2).enumerate() {
+            self.merges[place] = merges.pairs.get(pair[0], pair[1]).at(place);
+        }
+        while self.step(merges) {}
+        self.append_to(ids);
     }
 
     /// Loads bytes up to the first place to cut, and returns their number; `None` if there are none
