@@ -646,9 +646,10 @@ class Tokenizer:
         add before and after all of these: special tokens by name, any token by id, one or several.
 
         `dropout` leaves out merges at random (BPE dropout), so that a model in training sees words
-        in many spellings: before each merge, every possible one is dropped with this probability,
-        from 0 to 1. The `seed` (an integer from 0 to 2 ** 64 - 1, by default 0) decides which ones:
-        the same seed gives the same ids everywhere.
+        in many spellings. It is the probability, from 0 to 1, that a candidate is dropped before a
+        merge; spellings are as frequent as with `tokenizers`. The `seed` (an integer from 0 to
+        2 ** 64 - 1, by default 0) decides what is dropped: the same seed gives the same ids
+        everywhere.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode("ab<|endoftext|>", special="text", append="<|endoftext|>")
