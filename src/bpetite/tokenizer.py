@@ -57,6 +57,7 @@ from bpetite.formats.shared.imported import Imported, Missing, Original, has_id,
 from bpetite.normalization import Normalization
 from bpetite.patterns import pattern_steps
 from bpetite.training import (
+    CONDITIONS,
     Conditions,
     FileTrainingOptions,
     MergingOptions,
@@ -66,7 +67,6 @@ from bpetite.training import (
     check_counted_for,
     extend_vocabulary,
     train_vocabulary,
-    with_superwords,
 )
 from bpetite.vocabulary import WORD_END, WORD_START, Vocabulary
 
@@ -218,7 +218,8 @@ class Tokenizer:
         267
         """
         superwords = options.get("superwords")
-        if superwords is not None and superwords.counts is None and isinstance(documents, Iterator):
+        reads_twice = isinstance(superwords, Superwords) and superwords.counts is None
+        if reads_twice and isinstance(documents, Iterator):
             raise ValueError(
                 "superwords: the documents are read twice, and an iterator can be read once; give a list, "
                 "or counts of the second stage (counts=)"
@@ -258,54 +259,47 @@ class Tokenizer:
         pattern: Pattern | None = "gpt2",
         special_tokens: Sequence[str] | None = None,
         min_count: int = 1,
-        max_token_length: int | None = None,
-        max_words: int | None = None,
-        without: Sequence[str] = (),
-        whole_characters: bool = False,
         normalization: Normalization | None = None,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
         superwords: Superwords | None = None,
-        **reading: Any,
+        **others: Any,
     ) -> Tokenizer:
-        """Train on what `count` returns: `given_counts`, or new ones; `reading` is for those."""
+        """Train on what `count` returns: `given_counts`, or new ones; `others` are conditions on tokens, and
+        how new counts are read."""
+        conditions = {name: others.pop(name) for name in CONDITIONS & others.keys()}
         is_counted = given_counts is not None
-        if is_counted and reading:
-            raise TypeError(f"train_from_counts: there is no option {next(iter(reading))!r}")
+        if is_counted and others:
+            raise TypeError(f"train_from_counts: there is no option {next(iter(others))!r}")
         training = Training(
             dialect,
             pattern,
             special_tokens,
             min_count,
-            max_token_length,
             given_counts,
             normalization,
-            max_words,
-            without,
-            whole_characters,
+            superwords,
+            **conditions,
         )
         vocab_size = training.vocab_size_of(vocab_size, total_size)
-        first_size = vocab_size if superwords is None else superwords.first_size(vocab_size)
-        # Checks the sizes before anything is counted.
-        planned = training.planned_tokens(vocab_size)
-        training.planned_tokens(first_size)
-        if superwords is not None and superwords.counts is None and is_counted:
-            raise ValueError(
-                "superwords: with counts, those by its pattern are needed, too (counts=)"
-            )
+        training.tokens_of_first_stage(vocab_size)  # Checks the size before anything is counted.
         with shown(progress) as report:
-            counts = count(
-                **training.counting,
-                num_threads=num_threads,
-                memory_limit=memory_limit,
-                progress=report,
-                **reading,
-            )
+
+            def counted(rules: dict[str, Any]) -> Counts:
+                return count(
+                    **rules,
+                    num_threads=num_threads,
+                    memory_limit=memory_limit,
+                    progress=report,
+                    **others,
+                )
+
             learnt = train_vocabulary(
-                counts,
-                first_size,
+                counted(training.counting),
+                vocab_size,
                 training,
+                count_again=counted,
                 num_threads=num_threads,
                 memory_limit=memory_limit
                 if is_counted
@@ -313,24 +307,6 @@ class Tokenizer:
                 progress=report,
                 keep_counts=is_counted,
             )
-            if superwords is not None:
-                looser = superwords.counts or count(
-                    **training.counting | {"pattern": superwords.pattern},
-                    num_threads=num_threads,
-                    memory_limit=memory_limit,
-                    progress=report,
-                    **reading,
-                )
-                add = planned - learnt.arrays.merge_count
-                learnt = with_superwords(
-                    learnt,
-                    looser,
-                    add,
-                    superwords,
-                    training,
-                    num_threads=num_threads,
-                    progress=report,
-                )
             trained = object.__new__(cls)
             later = LaterEncoder(trained._made_encoder)
             trained._set(_vocabulary=learnt, _encoder=later, _assumptions=(), _original=None)

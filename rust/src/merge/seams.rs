@@ -10,14 +10,13 @@
 //! runs            of the king x 3
 //! ```
 //!
-//! If the best pair falls below the bound before there are enough merges, those that were made are
-//! applied to the whole words, and these are cut again with a lower bound.
+//! If the best pair falls below the bound before there are enough merges, words are cut again with a
+//! lower bound, and all merges are learned again.
 //!
 //! The neighbours are counted in a table without keys: pairs of the same place share a counter,
 //! which can only be too high, so that fewer places are cut than could be.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pairs::key_of;
@@ -106,47 +105,26 @@ const LOWERED: u64 = 4;
 
 /// Learns merges of words whose symbols are those of `symbols`.
 pub fn learn_from_long_words(
-    mut parts: Vec<LongWords>,
+    parts: Vec<LongWords>,
     symbols: &[&[u8]],
     rules: &Rules,
     tuning: Tuning,
     watch: &mut dyn Watch,
 ) -> Result<Vec<MergeRow>> {
-    let mut rules = rules.clone();
-    let mut symbols: Vec<Vec<u8>> = symbols.iter().map(|symbol| symbol.to_vec()).collect();
-    let mut rows = Vec::new();
-    let mut bound = None;
+    let symbols = symbols.iter().copied();
+    if parts.iter().map(LongWords::size).sum::<usize>() < WORTH_CUTTING {
+        return Training::new(symbols, parts, rules, tuning, watch)?.train(watch);
+    }
+    let neighbours = Neighbours::count(&parts, tuning.threads, &mut Pulse::of(watch))?;
+    let mut least = neighbours.bound(rules.max_tokens);
     loop {
-        let last = parts.iter().map(LongWords::size).sum::<usize>() < WORTH_CUTTING;
-        let runs = if last {
-            rules.least = 1;
-            std::mem::take(&mut parts)
-        } else {
-            let mut pulse = Pulse::of(watch);
-            let neighbours = Neighbours::count(&parts, tuning.threads, &mut pulse)?;
-            let highest = bound.map_or(u64::MAX, |bound: u64| bound / LOWERED);
-            rules.least = neighbours.bound(rules.max_tokens).min(highest).max(1);
-            bound = Some(rules.least);
-            cut(&parts, &neighbours, rules.least, tuning.threads, &mut pulse)?
-        };
-        let spelled = symbols.iter().map(|symbol| &symbol[..]);
-        let learned = Training::new(spelled, runs, &rules, tuning, watch)?.train(watch)?;
-        for &[left, right, result] in &learned {
-            if result as usize == symbols.len() {
-                symbols.push([&symbols[left as usize][..], &symbols[right as usize]].concat());
-                rules.conditions.note(&symbols[result as usize]);
-            }
+        let runs = cut(&parts, &neighbours, least, tuning.threads, &mut Pulse::of(watch))?;
+        let rules = Rules { least, ..rules.clone() };
+        let merges = Training::new(symbols.clone(), runs, &rules, tuning, watch)?.train(watch)?;
+        if least == 1 || rules.max_tokens == Some(merges.len() as u64) {
+            return Ok(merges);
         }
-        let remaining = rules.max_tokens.map(|most| most - learned.len() as u64);
-        memory::extend(&mut rows, &learned)?;
-        if last || rules.least == 1 || remaining == Some(0) {
-            return Ok(rows);
-        }
-        rules.max_tokens = remaining;
-        let mut pulse = Pulse::of(watch);
-        parts = workers::each(tuning.threads, parts, &mut pulse, |words, pulse| {
-            applied(&words, &learned, pulse)
-        })?;
+        least = (least / LOWERED).max(1);
     }
 }
 
@@ -251,53 +229,3 @@ fn cut(
         Ok(distinct)
     })
 }
-
-/// Applies merges to words, always the first in the order of rank.
-fn applied(words: &LongWords, merges: &[MergeRow], pulse: &mut Pulse<'_>) -> Result<LongWords> {
-    let mut rank_of: HashMap<u64, usize, Keyed> = HashMap::default();
-    for (rank, &[left, right, _]) in merges.iter().enumerate() {
-        rank_of.entry(key_of(left, right)).or_insert(rank);
-    }
-    let mut merged = LongWords::default();
-    let mut word = Vec::new();
-    let mut queue = BinaryHeap::new();
-    for (before, count) in words.iter() {
-        pulse.beat(before.len())?;
-        word.clear();
-        memory::extend(&mut word, before)?;
-        for (place, [left, right]) in neighbours_in(before).enumerate() {
-            if let Some(&rank) = rank_of.get(&key_of(left, right)) {
-                queue.push(Reverse((rank, place)));
-            }
-        }
-        // The symbol at a place is merged with the next one that is there: others are gaps.
-        let next_of = |word: &[u32], place: usize| {
-            let rest = word.iter().enumerate().skip(place + 1);
-            rest.map(|(at, &symbol)| (at, symbol)).find(|&(_, symbol)| symbol != GAP)
-        };
-        while let Some(Reverse((rank, place))) = queue.pop() {
-            let [left, right, result] = merges[rank];
-            let Some((next, symbol)) = next_of(&word, place) else { continue };
-            if word[place] != left || symbol != right {
-                continue;
-            }
-            word[place] = result;
-            word[next] = GAP;
-            let before = word[..place].iter().rposition(|&symbol| symbol != GAP);
-            for (at, pair) in [
-                (before, before.map(|at| key_of(word[at], result))),
-                (Some(place), next_of(&word, place).map(|(_, symbol)| key_of(result, symbol))),
-            ] {
-                if let (Some(at), Some(&rank)) = (at, pair.and_then(|pair| rank_of.get(&pair))) {
-                    queue.push(Reverse((rank, at)));
-                }
-            }
-        }
-        word.retain(|&symbol| symbol != GAP);
-        merged.add(&word, count)?;
-    }
-    Ok(merged)
-}
-
-/// Stands where the right token of a pair began.
-const GAP: u32 = u32::MAX;

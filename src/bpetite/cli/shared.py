@@ -3,7 +3,7 @@
 import argparse
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from bpetite._internal.files import check_target, exists_already, named, try_writing
 from bpetite._internal.integers import NUMBERS, number_with_unit
@@ -13,7 +13,7 @@ from bpetite.patterns import PATTERNS
 from bpetite.reading.formats import FORMS
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import STDIN, find_inputs, without_weights
-from bpetite.training import Conditions
+from bpetite.training import CONDITIONS, Conditions
 
 Parser = argparse.ArgumentParser
 Options = argparse.Namespace
@@ -161,12 +161,8 @@ def add_conditions(command: argparse._ActionsContainer) -> None:
 
 def conditions_of(options: Options) -> Conditions:
     """Return the conditions on the bytes of new tokens."""
-    return {
-        "max_token_length": options.max_token_length,
-        "max_words": options.max_words,
-        "without": options.without or (),
-        "whole_characters": options.whole_characters,
-    }
+    conditions = chosen(options, *CONDITIONS) | {"without": options.without or ()}
+    return cast("Conditions", conditions)
 
 
 def add_special_tokens(command: argparse._ActionsContainer, metavar: str, what: str) -> None:
