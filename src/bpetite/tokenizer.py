@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from sys import modules
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, overload
 
 from bpetite._constants import SPACE, Pair, Pattern
 from bpetite._engine import Encoder, GrowingEncoding, pattern_way
@@ -59,12 +59,13 @@ from bpetite.patterns import pattern_steps
 from bpetite.training import (
     CONDITIONS,
     Conditions,
+    ExtendingOptions,
     FileTrainingOptions,
     MergingOptions,
     Superwords,
     Training,
     TrainingOptions,
-    check_counted_for,
+    counts_for,
     extend_vocabulary,
     train_vocabulary,
 )
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from bpetite.encoding.fitting import Chunk, Fitting, Side
     from bpetite.interfaces.huggingface import HuggingFaceTokenizer
     from bpetite.interfaces.tiktoken import Encoding
+    from bpetite.surgery.pruning import Pruning
     from bpetite.surgery.token_map import TokenMap
 
 Tokens: TypeAlias = "str | int | Iterable[str | int] | NDArray[Any] | None"
@@ -322,7 +324,30 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).truncate(257).merges
         ((97, 98),)
         """
-        return self._changed_to(self._vocabulary.truncate(vocab_size))
+        from bpetite.surgery.token_map import kept_ids
+
+        shorter = self._vocabulary.truncate(vocab_size)
+        return self._changed(shorter, kept_ids(self._vocabulary, shorter))
+
+    @overload
+    def extend(
+        self,
+        documents_or_counts: Texts | Counts,
+        add: int,
+        *,
+        with_map: Literal[False] = False,
+        **options: Unpack[ExtendingOptions],
+    ) -> Tokenizer: ...
+
+    @overload
+    def extend(
+        self,
+        documents_or_counts: Texts | Counts,
+        add: int,
+        *,
+        with_map: Literal[True],
+        **options: Unpack[ExtendingOptions],
+    ) -> tuple[Tokenizer, TokenMap]: ...
 
     def extend(
         self,
@@ -331,25 +356,30 @@ class Tokenizer:
         *,
         pattern: Pattern | None = None,
         min_count: int = 1,
+        with_map: bool = False,
         num_threads: int | None = None,
         progress: Progress | bool | None = None,
         **conditions: Unpack[Conditions],
-    ) -> Tokenizer:
+    ) -> Tokenizer | tuple[Tokenizer, TokenMap]:
         """Learn up to `add` further tokens on new text; existing ids keep their meaning.
 
         Texts, or the files of `Path` objects, are counted as this tokenizer cuts them; counts must
         use the same rules (`Counts.from_files(..., tokenizer=)`). `max_token_length`, `max_words`,
         `without` and `whole_characters` are conditions on new tokens, as in `train_from_iterator`.
         With a `pattern`, texts are counted by that one, and it is the tokenizer's from then on:
-        `superwords` lets tokens join words. `TokenMap.between(old, new)` is the map of ids.
+        `superwords` lets tokens join words. With `with_map=True`, the map of ids is returned, too.
 
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
         """
+        from bpetite.surgery.token_map import kept_ids
+
+        check_type("with_map", with_map, bool, "a bool")
         with shown(progress) as report:
+            counts = counts_for(self, documents_or_counts, num_threads, report, pattern)
             extended = extend_vocabulary(
                 self._vocabulary,
-                self._counts_of(documents_or_counts, num_threads, report, pattern),
+                counts,
                 add,
                 pattern=pattern,
                 min_count=min_count,
@@ -357,17 +387,8 @@ class Tokenizer:
                 progress=report,
                 **conditions,
             )
-            return self._changed_to(extended)
-
-    def _changed_to(self, vocabulary: Vocabulary) -> Tokenizer:
-        """Return a tokenizer with a vocabulary in which all tokens that are left keep their ids, but perhaps
-        special ones."""
-        from bpetite.surgery.pruning import ids_of
-
-        specials = vocabulary.special_tokens
-        moved = {own: specials[text] for text, own in self.special_tokens.items()}
-        left = set(ids_of(self._vocabulary)).intersection(ids_of(vocabulary))
-        return self._changed(vocabulary, dict(zip(left, left, strict=True)) | moved)
+        kept = kept_ids(self._vocabulary, extended)
+        return self._mapped(extended, kept) if with_map else self._changed(extended, kept)
 
     def prune(
         self,
@@ -394,32 +415,21 @@ class Tokenizer:
         >>> smaller.merges, token_map[256]
         (((32, 99), (256, 100)), None)
         """
-        from bpetite.surgery import pruning
-
         check_word("ids", ids, ("close", "keep"))
-        vocabulary = self._vocabulary
-        staying = self._staying()
+        pruning = self._pruning()
         if tokens is not None:
             if documents_or_counts is not None or vocab_size is not None:
                 raise ValueError("tokens: give either tokens, or texts or counts and a vocab_size")
-            given = (
-                [tokens] if isinstance(tokens, str | bytes) else several("tokens", "ids", tokens)
-            )
-            removed = [self._removed_id(token) for token in given]
-            pruning.check_removed(vocabulary, set(removed), staying)
+            removed = self._removed_ids(tokens)
+            pruning.check_removed(removed)
+        elif documents_or_counts is None or vocab_size is None:
+            raise ValueError("documents_or_counts and vocab_size are needed, or else tokens")
         else:
-            if documents_or_counts is None or vocab_size is None:
-                raise ValueError("documents_or_counts and vocab_size are needed, or else tokens")
-            number = pruning.number_to_prune(vocabulary, vocab_size, staying)
+            number = pruning.number_to_remove(vocab_size)
             with shown(progress) as report:
-                counts = self._counts_of(documents_or_counts, num_threads, report)
-                removed = self._least_used(counts, staying, number, num_threads, report)
-        if ids == "close":
-            moved = pruning.closed_ids(vocabulary, removed)
-        else:
-            left = set(pruning.ids_of(vocabulary)).difference(removed)
-            moved = {token_id: token_id for token_id in left}
-        return self._moved(pruning.with_ids(vocabulary, moved), moved)
+                counts = counts_for(self, documents_or_counts, num_threads, report)
+                removed = pruning.least_used(self._uses(counts, num_threads, report), number)
+        return self._mapped(*pruning.without(removed, closes=ids == "close"))
 
     def replace(
         self,
@@ -442,18 +452,14 @@ class Tokenizer:
         >>> other.token_bytes(257), token_map[257], token_map.parts
         (b'xy', None, mappingproxy({257: (120, 121)}))
         """
-        from bpetite.surgery import pruning
-
-        vocabulary = self._vocabulary
-        staying = self._staying()
-        pruning.check_number(vocabulary, number, staying)
+        pruning = self._pruning()
+        pruning.check_number(number)
         with shown(progress) as report:
-            counts = self._counts_of(documents_or_counts, num_threads, report)
-            removed = self._least_used(counts, staying, number, num_threads, report)
-            left = set(pruning.ids_of(vocabulary)).difference(removed)
-            moved = {token_id: token_id for token_id in left}
+            counts = counts_for(self, documents_or_counts, num_threads, report)
+            removed = pruning.least_used(self._uses(counts, num_threads, report), number)
+            smaller, kept = pruning.without(removed, closes=False)
             extended = extend_vocabulary(
-                pruning.with_ids(vocabulary, moved),
+                smaller,
                 counts,
                 number,
                 new_ids=sorted(removed),
@@ -462,57 +468,32 @@ class Tokenizer:
                 progress=report,
                 **conditions,
             )
-        return self._moved(extended, moved)
+        return self._mapped(extended, kept)
 
-    def _staying(self) -> set[int]:
-        """Return the ids of the tokens that cannot be pruned."""
-        from bpetite.surgery.pruning import staying_tokens
+    def _pruning(self) -> Pruning:
+        """Return what can be removed: all but what this tokenizer needs in any text."""
+        from bpetite.surgery.pruning import Pruning
 
         template = self._template if isinstance(self._template, Template) else NO_TEMPLATE
-        return staying_tokens(self._vocabulary, (*template.prefix, *template.suffix))
+        return Pruning(self._vocabulary, (*template.prefix, *template.suffix))
 
-    def _removed_id(self, token: int | str | bytes) -> int:
-        if isinstance(token, str | bytes):
-            return self.token_id(token)
-        return integer("tokens", token)
+    def _removed_ids(self, tokens: Iterable[int | str | bytes]) -> list[int]:
+        """Return the ids of tokens, which are ids already, or as `token_id` takes them."""
+        given = [tokens] if isinstance(tokens, str | bytes) else several("tokens", "ids", tokens)
+        return [
+            self.token_id(token) if isinstance(token, str | bytes) else integer("tokens", token)
+            for token in given
+        ]
 
-    def _counts_of(
-        self,
-        documents_or_counts: Texts | Counts,
-        num_threads: int | None,
-        progress: Progress | None,
-        pattern: Pattern | None = None,
-    ) -> Counts:
-        """Return counts by the rules of this vocabulary, or count texts by them, or by another pattern."""
-        given = documents_or_counts
-        if isinstance(given, Counts):
-            check_counted_for(given, self._vocabulary, pattern)
-            return given
-        how: dict[str, Any] = {"tokenizer": self, "num_threads": num_threads, "progress": progress}
-        if pattern is not None:
-            how["pattern"] = pattern
-        paths = [given] if isinstance(given, os.PathLike) else given
-        if isinstance(paths, list) and paths and all(isinstance(p, os.PathLike) for p in paths):
-            return Counts.from_files(paths, **how)
-        return Counts.from_iterator(given, **how)
-
-    def _least_used(
-        self,
-        counts: Counts,
-        staying: Collection[int],
-        number: int,
-        num_threads: int | None,
-        progress: Progress | None,
-    ) -> list[int]:
-        """Return the ids of so many tokens that can go, of those that are least used in the counts."""
-        from bpetite.surgery import pruning
-
+    def _uses(
+        self, counts: Counts, num_threads: int | None, progress: Progress | None
+    ) -> dict[int, int]:
+        """Return how often the ids are used in counts."""
         encoder = self._made_encoder()
         ids, uses = counts._table.uses(encoder, num_threads=num_threads, progress=progress)
-        uses_of = dict(zip(ids.tolist(), uses.tolist(), strict=True))
-        return pruning.pruned_tokens(self._vocabulary, uses_of, staying, number)
+        return dict(zip(ids.tolist(), uses.tolist(), strict=True))
 
-    def _moved(
+    def _mapped(
         self, vocabulary: Vocabulary, moved: Mapping[int, int]
     ) -> tuple[Tokenizer, TokenMap]:
         """Return a tokenizer with a changed vocabulary, in which ids have `moved`, and the map."""
@@ -568,32 +549,22 @@ class Tokenizer:
     def _changed(self, vocabulary: Vocabulary, moved: Mapping[int, int] | None = None) -> Tokenizer:
         """Return a tokenizer with another vocabulary, and with the template and all else of this one.
 
-        `moved` has the new ids of the tokens that are left; without it, only special tokens may move.
+        `moved` has the new ids of the tokens that are left; without it, all ids stay.
         """
-        from bpetite.formats import huggingface
-        from bpetite.formats.editing import EDITED, edited
+        from bpetite.formats.editing import changed_files
 
         template = self._template
         if isinstance(template, Template):
-            before, after = self.special_tokens, vocabulary.special_tokens
-            of_specials = {before[text]: after[text] for text in before}
-            template = template.moved(dict(of_specials if moved is None else moved))
+            template = template.moved(dict(moved or {}))
         changed = type(self)(vocabulary, self._assumptions)._with_template(template)
         if self._original is None:
             return changed
-        is_edited = moved is not None and self._original.kind in EDITED
-        if not is_edited and self._original.kind != "huggingface" and not self._original.companions:
-            return changed
         try:
-            if moved is not None and is_edited:
-                is_cut_anew = vocabulary.pattern != self._vocabulary.pattern
-                files = edited(self._original, vocabulary, moved, is_cut_anew=is_cut_anew)
-            else:
-                files = huggingface.changed(vocabulary, self._original, template)
-            return changed._set(_original=files)
+            files = changed_files(self._original, self._vocabulary, vocabulary, moved, template)
         except ValueError as reason:
             lost = f"the settings of {', '.join(self._original.files)}: left out, as {reason}"
             return changed._set(_assumptions=(*self._assumptions, lost))
+        return changed._set(_original=files)
 
     # Encoding
     # ---------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from os import PathLike
 from typing import Any, TypedDict, Unpack
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT, Pattern
@@ -12,9 +13,10 @@ from bpetite._internal.arguments import check_type, several, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.memory import available_memory
 from bpetite._internal.record import Record, replaced
-from bpetite._internal.types import MergeOptions, Progress, ReadingOptions
+from bpetite._internal.types import MergeOptions, Progress, ReadingOptions, Texts
 from bpetite._internal.warning import warn
 from bpetite.counts import Counts, default_specials, memory_bytes
+from bpetite.counts.counts import Tokenizing
 from bpetite.dialect import Dialect
 from bpetite.encoding.encoder import encoder_of
 from bpetite.normalization import Normalization, checked
@@ -67,6 +69,15 @@ class Superwords(Record):
                 f"superwords.at is {at}, which is above the size of the vocabulary, {vocab_size}"
             )
         return at
+
+
+class ExtendingOptions(Conditions, total=False):
+    """How a vocabulary gets further tokens."""
+
+    pattern: Pattern | None
+    min_count: int
+    num_threads: int | None
+    progress: Progress | bool | None
 
 
 class MergingOptions(Conditions, total=False):
@@ -334,7 +345,7 @@ def extend_vocabulary(
     progress: Progress | None = None,
     **conditions: Unpack[Conditions],
 ) -> Vocabulary:
-    """Learn up to `add` further tokens from new counts; existing ids keep their meaning.
+    """Learn up to `add` further tokens from counts by its rules; existing ids keep their meaning.
 
     The words are the ids that the vocabulary's own encoder gives each counted pretoken. New merges
     rank behind all others, join no tokens that only stand for the bytes of a character, and make
@@ -349,7 +360,6 @@ def extend_vocabulary(
     >>> extend_vocabulary(old, Counts.from_iterator(["abc"]), 5).merges
     ((97, 98), (256, 99))
     """
-    check_counted_for(counts, vocabulary, pattern)
     training = Training(vocabulary.dialect, min_count=min_count, **conditions)
     add = integer("add", add, least=0)
     rows = _further_rows(vocabulary, counts, add, training, num_threads, progress)
@@ -435,17 +445,40 @@ def check_counted_by(counts: Counts, training: Training) -> None:
     needed._to_train_on(counts)._check_same_rules(counts)
 
 
-def check_counted_for(
-    counts: Counts, vocabulary: Vocabulary, pattern: Pattern | None = None
-) -> None:
-    """Refuse counts that were made with other rules than those of a vocabulary, or with another pattern
-    than the given one."""
-    if isinstance(counts, Counts) and counts.added_tokens is not None:
+def counts_for(
+    tokenizer: Tokenizing,
+    texts_or_counts: Texts | Counts,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+    pattern: Pattern | None = None,
+) -> Counts:
+    """Return counts by the rules of a tokenizer, but perhaps by another pattern.
+
+    Those of other rules are refused; texts, or files of `Path` objects, are counted.
+    """
+    if isinstance(texts_or_counts, Counts):
+        _check_counted_for(texts_or_counts, tokenizer.vocabulary, pattern)
+        return texts_or_counts
+    how: dict[str, Any] = {
+        "tokenizer": tokenizer,
+        "pattern": pattern,
+        "num_threads": num_threads,
+        "progress": progress,
+    }
+    paths = [texts_or_counts] if isinstance(texts_or_counts, PathLike) else texts_or_counts
+    if isinstance(paths, list) and paths and all(isinstance(path, PathLike) for path in paths):
+        return Counts.from_files(paths, **how)
+    return Counts.from_iterator(texts_or_counts, **how)
+
+
+def _check_counted_for(counts: Counts, vocabulary: Vocabulary, pattern: Pattern | None) -> None:
+    if counts.added_tokens is not None:
         Counts._begin_like(vocabulary, pattern)._check_same_rules(counts)
         return
-    pattern = vocabulary.pattern if pattern is None else pattern
-    specials = list(vocabulary.special_tokens)
-    normalization = vocabulary.normalization
-    check_counted_by(
-        counts, Training(vocabulary.dialect, pattern, specials, normalization=normalization)
+    training = Training(
+        vocabulary.dialect,
+        vocabulary.pattern if pattern is None else pattern,
+        list(vocabulary.special_tokens),
+        normalization=vocabulary.normalization,
     )
+    check_counted_by(counts, training)

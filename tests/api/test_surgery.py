@@ -12,7 +12,7 @@ import pytest
 from bpetite import Counts, Tokenizer, TokenMap, Vocabulary
 from bpetite._encoder import encode_ordinary
 from bpetite.specification.pruning import pruned_tokens
-from bpetite.surgery import pruning
+from bpetite.surgery.pruning import Pruning
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 LETTERS = "abc"
@@ -81,11 +81,11 @@ def test_words_without_a_removed_token_keep_their_ids(seed: int) -> None:
     tokenizer = Tokenizer(vocabulary)
     counts = counted(vocabulary, [" ".join(chance.choices(WORDS, k=30))])
     removable = len(vocabulary.tokens) - 256
-    size = pruning.size_of(vocabulary) - chance.randrange(removable + 1)
+    size = vocabulary.sizes[-1] - chance.randrange(removable + 1)
     choices: tuple[Literal["close", "keep"], ...] = ("close", "keep")
     for ids in choices:
         smaller, token_map = tokenizer.prune(counts, size, ids=ids)
-        assert pruning.size_of(smaller.vocabulary) == size
+        assert smaller.vocabulary.sizes[-1] == size
         new_ids = [new for new in token_map.ids.values() if new is not None]
         assert new_ids == sorted(new_ids)
         if ids == "close":
@@ -109,10 +109,10 @@ def test_the_order_in_which_tokens_leave_is_the_specified_one(seed: int) -> None
     ids, numbers = counts._table.uses(Tokenizer(vocabulary)._made_encoder(), num_threads=3)
     found = dict(zip(ids.tolist(), numbers.tolist(), strict=True))
     assert found == {token_id: times for token_id, times in uses.items() if times}
-    staying = pruning.staying_tokens(vocabulary)
-    number = pruning.removable(vocabulary, staying)
-    expected = pruned_tokens(uses, vocabulary.merges, vocabulary.merge_ids, staying, number)
-    assert pruning.pruned_tokens(vocabulary, found, staying, number) == expected
+    pruning = Pruning(vocabulary)
+    number = len(pruning.removable)
+    expected = pruned_tokens(uses, vocabulary.merges, vocabulary.merge_ids, pruning.staying, number)
+    assert pruning.least_used(found, number) == expected
 
 
 def test_the_least_used_goes_first_then_the_larger_id_and_uses_go_to_the_parts() -> None:

@@ -69,13 +69,6 @@ _RULES = {
 }
 """The rules of counting, and the arguments that decide them."""
 
-_DEFAULT_RULES: dict[str, Any] = {
-    "pattern": "gpt2",
-    "dialect": "bpetite",
-    "special_tokens": None,
-    "normalization": None,
-}
-
 
 class Tokenizing(Protocol):
     """A `Tokenizer`."""
@@ -119,28 +112,32 @@ class Counts:
     def _by(
         cls,
         tokenizer: Tokenizing | None,
-        pattern: Pattern,
-        dialect: str | Dialect,
+        pattern: Pattern | None,
+        dialect: str | Dialect | None,
         special_tokens: Sequence[str] | None,
         normalization: Normalization | None,
     ) -> Self:
         """Begin counts like a tokenizer, which decides all rules but another pattern, or by given rules."""
-        rules: dict[str, Any] = {
-            "pattern": pattern,
+        if tokenizer is None:
+            if SPACE_FIRST in steps_in(checked(normalization)):
+                raise ValueError(f"normalization: {SPACE_FIRST[0]!r} needs a tokenizer that has it")
+            return cls(
+                pattern="gpt2" if pattern is None else pattern,
+                dialect="bpetite" if dialect is None else dialect,
+                special_tokens=special_tokens,
+                normalization=normalization,
+            )
+        others = {
             "dialect": dialect,
             "special_tokens": special_tokens,
             "normalization": normalization,
         }
-        if tokenizer is None:
-            if SPACE_FIRST in steps_in(checked(normalization)):
-                raise ValueError(f"normalization: {SPACE_FIRST[0]!r} needs a tokenizer that has it")
-            return cls(**rules)
-        for name, value in rules.items():
-            if name != "pattern" and value != _DEFAULT_RULES[name]:
+        for name, value in others.items():
+            if value is not None:
                 raise ValueError(
                     f"tokenizer: it decides the {name}, too, so leave out {name}={value!r:.80}"
                 )
-        return cls._begin_like(tokenizer, None if pattern == _DEFAULT_RULES["pattern"] else pattern)
+        return cls._begin_like(tokenizer, pattern)
 
     def _begin(
         self,
@@ -237,8 +234,8 @@ class Counts:
         cls,
         paths: AnyPath | Iterable[AnyPath],
         *,
-        pattern: Pattern = "gpt2",
-        dialect: str | Dialect = "bpetite",
+        pattern: Pattern | None = None,
+        dialect: str | Dialect | None = None,
         special_tokens: Sequence[str] | None = None,
         normalization: Normalization | None = None,
         tokenizer: Tokenizing | None = None,
@@ -320,8 +317,8 @@ class Counts:
         cls,
         documents: Texts,
         *,
-        pattern: Pattern = "gpt2",
-        dialect: str | Dialect = "bpetite",
+        pattern: Pattern | None = None,
+        dialect: str | Dialect | None = None,
         special_tokens: Sequence[str] | None = None,
         normalization: Normalization | None = None,
         tokenizer: Tokenizing | None = None,

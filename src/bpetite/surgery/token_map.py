@@ -21,7 +21,7 @@ from bpetite._internal.lazy import numpy as np
 from bpetite._internal.record import Record, derived
 from bpetite._internal.types import AnyPath
 from bpetite.encoding.encoder import encoder_of
-from bpetite.surgery.pruning import ids_of
+from bpetite.surgery.pruning import contents_of, ids_of
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class TokenMap(Record):
     ) -> TokenMap:
         """Return the map from one tokenizer to another, of which `moved` says what each kept id became.
 
-        By default, each id is kept that has the same bytes in both. A token of any other id is new: it is
+        By default, a token is kept if both have it (`kept_ids`). A token of any other id is new: it is
         spelled by the tokens that its merges are made of, and a new special token by the ids of its
         text.
 
@@ -93,28 +93,24 @@ class TokenMap(Record):
         >>> TokenMap.between(before, before.extend(["abc"], add=1)).parts
         mappingproxy({258: (256, 99)})
         """
-        old_ids = ids_of(before.vocabulary)
-        new_ids = set(ids_of(after.vocabulary))
         if moved is None:
-            old, new = _contents(before.vocabulary), _contents(after.vocabulary)
-            moved = {
-                token_id: token_id for token_id in old_ids if old[token_id] == new.get(token_id)
-            }
+            moved = kept_ids(before.vocabulary, after.vocabulary)
         old_id_of = {new: old for old, new in moved.items()}
         pair_of: dict[int, Pair] = {}
         for pair, made in zip(after.vocabulary.merges, after.vocabulary.merge_ids, strict=True):
             pair_of.setdefault(made, pair)
-        specials = after.vocabulary.special_tokens
-        text_of = {token_id: text for text, token_id in specials.items()}
-        new_texts = {own: text for own, text in text_of.items() if own not in old_id_of}
+        text_of = {own: text for text, own in after.vocabulary.special_tokens.items()}
+        encoder = None
         parts: dict[int, Sequence[int]] = {}
-        if new_texts:
-            encoder = encoder_of(before.vocabulary)
-            parts |= {own: encoder.encode(text, "text") for own, text in new_texts.items()}
-        for token_id in sorted(new_ids - old_id_of.keys()):
-            if token_id not in parts:
+        for token_id in ids_of(after.vocabulary):
+            if token_id in old_id_of:
+                continue
+            if token_id in text_of:
+                encoder = encoder or encoder_of(before.vocabulary)
+                parts[token_id] = encoder.encode(text_of[token_id], "text")
+            else:
                 parts[token_id] = tuple(_spelled(token_id, pair_of, old_id_of))
-        return TokenMap({old: moved.get(old) for old in old_ids}, parts)
+        return TokenMap({old: moved.get(old) for old in ids_of(before.vocabulary)}, parts)
 
     def __getitem__(self, old_id: int) -> int | None:
         """Return the new id of an old one, or None if its token is gone."""
@@ -237,12 +233,21 @@ def _spelled(
             waiting += reversed(pair_of.get(part, ()))
 
 
-def _contents(vocabulary: Vocabulary) -> dict[int, bytes]:
-    """Return the bytes of every token, of special ones those of their texts."""
-    specials = {
-        token_id: text.encode("utf-8") for text, token_id in vocabulary.special_tokens.items()
-    }
-    return {**vocabulary.tokens, **vocabulary.decode_only, **specials}
+def kept_ids(before: Vocabulary, after: Vocabulary) -> dict[int, int]:
+    """Return the new ids of the tokens that two vocabularies have: the same with the same bytes, and those
+    of special tokens by their texts.
+
+    >>> tokens = {byte: bytes([byte]) for byte in range(256)}
+    >>> before = Vocabulary({**tokens, 256: b"ab"}, [(97, 98)], {"<s>": 257})
+    >>> kept = kept_ids(before, Vocabulary(tokens, [], {"<s>": 256}))
+    >>> kept[97], kept.get(256), kept[257]
+    (97, None, 256)
+    """
+    old, new = contents_of(before), contents_of(after)
+    kept = {own: own for own in ids_of(before) if old[own] == new.get(own)}
+    specials = after.special_tokens
+    moved = {own: specials[text] for text, own in before.special_tokens.items() if text in specials}
+    return kept | moved
 
 
 def _check_ids(name: str, ids: Iterable[Any]) -> None:

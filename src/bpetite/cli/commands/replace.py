@@ -7,7 +7,6 @@ examples:
 
 from bpetite.cli import shared
 from bpetite.cli.surgery import counts_of, declare_change, model_of, write_changed
-from bpetite.surgery.pruning import check_number
 
 
 def declare(command: shared.Parser) -> None:
@@ -24,7 +23,7 @@ def declare(command: shared.Parser) -> None:
 def run(options: shared.Options) -> shared.Result:
     """Replace, write, and return a summary."""
     tokenizer = model_of(options)
-    check_number(tokenizer.vocabulary, options.number, tokenizer._staying())
+    tokenizer._pruning().check_number(options.number)
     replaced, token_map = tokenizer.replace(
         counts_of(options, tokenizer),
         options.number,
