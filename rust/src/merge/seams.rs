@@ -20,78 +20,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pairs::key_of;
-use super::{MergeRow, Rules, Training, Tuning, Visit, Words};
+use super::{MergeRow, Rules, SymbolWords, Training, Tuning};
 use crate::error::Result;
 use crate::key::HashSeed;
 use crate::key::hasher::Keyed;
 use crate::memory;
 use crate::watch::{Pulse, Watch};
 use crate::workers;
-
-/// Words of symbols, with their counts.
-#[derive(Debug, Default)]
-pub struct LongWords {
-    symbols: Vec<u32>,
-    lengths: Vec<u32>,
-    counts: Vec<u64>,
-}
-
-impl LongWords {
-    /// Adds a symbol to the word that is not ended yet.
-    pub fn push(&mut self, symbol: u32) -> Result<()> {
-        memory::push(&mut self.symbols, symbol)
-    }
-
-    /// Ends the word that began behind the first `start` symbols, and returns where the next one
-    /// begins. A single symbol has no pair, and is left out.
-    pub fn end_word(&mut self, start: usize, count: u64) -> Result<usize> {
-        let length = self.symbols.len() - start;
-        if length < 2 {
-            self.symbols.truncate(start);
-            return Ok(start);
-        }
-        memory::push(&mut self.lengths, length as u32)?;
-        memory::push(&mut self.counts, count)?;
-        Ok(self.symbols.len())
-    }
-
-    /// The number of symbols.
-    pub fn size(&self) -> usize {
-        self.symbols.len()
-    }
-
-    fn add(&mut self, word: &[u32], count: u64) -> Result<()> {
-        let start = self.symbols.len();
-        memory::extend(&mut self.symbols, word)?;
-        self.end_word(start, count)?;
-        Ok(())
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (&[u32], u64)> {
-        let mut rest = &self.symbols[..];
-        self.lengths.iter().zip(&self.counts).map(move |(&length, &count)| {
-            let (word, others) = rest.split_at(length as usize);
-            rest = others;
-            (word, count)
-        })
-    }
-}
-
-impl Words for LongWords {
-    type Unit = u32;
-
-    fn symbol(&self, unit: u32) -> u32 {
-        unit
-    }
-
-    fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
-        for (word, count) in self.iter() {
-            pulse.beat(word.len())?;
-            each(word, count)?;
-        }
-        Ok(())
-    }
-}
 
 /// Fewer symbols than this are not cut: they take little memory as they are.
 const WORTH_CUTTING: usize = if cfg!(test) { 2 } else { 1 << 22 };
@@ -105,14 +40,14 @@ const LOWERED: u64 = 4;
 
 /// Learns merges of words whose symbols are those of `symbols`.
 pub fn learn_from_long_words(
-    parts: Vec<LongWords>,
+    parts: Vec<SymbolWords>,
     symbols: &[&[u8]],
     rules: &Rules,
     tuning: Tuning,
     watch: &mut dyn Watch,
 ) -> Result<Vec<MergeRow>> {
     let symbols = symbols.iter().copied();
-    if parts.iter().map(LongWords::size).sum::<usize>() < WORTH_CUTTING {
+    if parts.iter().map(SymbolWords::size).sum::<usize>() < WORTH_CUTTING {
         return Training::new(symbols, parts, rules, tuning, watch)?.train(watch);
     }
     let neighbours = Neighbours::count(&parts, tuning.threads, &mut Pulse::of(watch))?;
@@ -146,8 +81,8 @@ const MOST_COUNTERS: usize = 1 << 26;
 const MOST: u64 = 1 << 32;
 
 impl Neighbours {
-    fn count(parts: &[LongWords], threads: usize, pulse: &mut Pulse<'_>) -> Result<Self> {
-        let symbols: usize = parts.iter().map(LongWords::size).sum();
+    fn count(parts: &[SymbolWords], threads: usize, pulse: &mut Pulse<'_>) -> Result<Self> {
+        let symbols: usize = parts.iter().map(SymbolWords::size).sum();
         let size = (symbols / SYMBOLS_FOR_COUNTER).next_power_of_two().clamp(1 << 8, MOST_COUNTERS);
         let counters = memory::gathered((0..size).map(|_| AtomicU64::new(0)))?;
         let neighbours = Self { counters, seed: HashSeed::of_process() };
@@ -194,16 +129,16 @@ const PARTS: usize = 16;
 
 /// Cuts words where neighbours are rarer than a bound, and counts equal runs once.
 fn cut(
-    parts: &[LongWords],
+    parts: &[SymbolWords],
     neighbours: &Neighbours,
     bound: u64,
     threads: usize,
     pulse: &mut Pulse<'_>,
-) -> Result<Vec<LongWords>> {
+) -> Result<Vec<SymbolWords>> {
     let hasher = Keyed::default();
     let part_of = |run: &[u32]| std::hash::BuildHasher::hash_one(&hasher, run) as usize % PARTS;
     let pieces = workers::each(threads, parts, pulse, |words, pulse| {
-        let mut runs: Vec<LongWords> = (0..PARTS).map(|_| LongWords::default()).collect();
+        let mut runs: Vec<SymbolWords> = (0..PARTS).map(|_| SymbolWords::default()).collect();
         for (word, count) in words.iter() {
             pulse.beat(word.len())?;
             let stays = |left: &u32, right: &u32| {
@@ -222,7 +157,7 @@ fn cut(
             let sum = count_of.entry(run).or_insert(0);
             *sum = super::pairs::sum(*sum, count)?;
         }
-        let mut distinct = LongWords::default();
+        let mut distinct = SymbolWords::default();
         for (run, count) in count_of {
             distinct.add(run, count)?;
         }

@@ -18,8 +18,7 @@ use crate::encode::{Model, PretokenEncoder};
 use crate::error::Result;
 use crate::memory;
 use crate::merge::{
-    Conditions, LongWords, Rules, SymbolWords, TieBreak, Training, Tuning, Visit, Words,
-    learn_from_long_words,
+    Conditions, Rules, SymbolWords, TieBreak, Training, Tuning, Visit, Words, learn_from_long_words,
 };
 use crate::watch::Pulse;
 use crate::workers::{self, thread_count};
@@ -45,26 +44,26 @@ pub fn train_symbol_merges<'py>(
         least: 1,
         conditions: Conditions::default(),
     };
-    let words: Vec<&[u32]> =
-        words.iter().map(|word| numbers("words", word)).collect::<PyResult<_>>()?;
     if words.len() != counts.len() {
         let message = format!("counts: {} counts for {} words", counts.len(), words.len());
         return Err(PyValueError::new_err(message));
     }
-    for symbol in words.iter().copied().flatten() {
-        if *symbol as usize >= symbols.len() {
+    let mut of_symbols = SymbolWords::default();
+    for (word, count) in words.iter().zip(counts) {
+        let word = numbers("words", word)?;
+        if let Some(symbol) = word.iter().find(|&&symbol| symbol as usize >= symbols.len()) {
             let count = symbols.len();
             let message =
                 format!("words: {symbol} is not the number of one of the {count} symbols");
             return Err(PyValueError::new_err(message));
         }
+        of_symbols.add(word, count)?;
     }
-    let words = SymbolWords { words: &words, counts: &counts };
     let merges = py.detach(|| {
         let mut watch = PyWatch::default();
         let tuning = Tuning::with_threads(1);
         let symbols = symbols.iter().map(|symbol| &symbol[..]);
-        Training::new(symbols, vec![words], &rules, tuning, &mut watch)?.train(&mut watch)
+        Training::new(symbols, vec![of_symbols], &rules, tuning, &mut watch)?.train(&mut watch)
     })?;
     python_bytes(py, merges.as_flattened())
 }
@@ -207,9 +206,9 @@ fn encoded(
     model: &Model,
     symbols: &Symbols,
     pulse: &mut Pulse,
-) -> Result<LongWords> {
+) -> Result<SymbolWords> {
     let mut encoder = PretokenEncoder::new(model)?;
-    let mut words = LongWords::default();
+    let mut words = SymbolWords::default();
     visit_frequent(shard, min_count, pulse, &mut |pretoken, count, pulse| {
         let ids = encoder.ids(pretoken, pulse)?;
         if ids.len() < 2 {
