@@ -3,7 +3,7 @@
 import argparse
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from bpetite._internal.files import check_target, exists_already, named, try_writing
 from bpetite._internal.integers import NUMBERS, number_with_unit
@@ -13,7 +13,7 @@ from bpetite.patterns import PATTERNS
 from bpetite.reading.formats import FORMS
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import STDIN, find_inputs, without_weights
-from bpetite.training import CONDITIONS, Conditions
+from bpetite.training import CONDITIONS
 
 Parser = argparse.ArgumentParser
 Options = argparse.Namespace
@@ -147,8 +147,10 @@ def add_normalization(command: argparse._ActionsContainer, or_else: str = "") ->
 
 
 def add_conditions(command: argparse._ActionsContainer) -> None:
-    """Declare conditions on the bytes of new tokens."""
+    """Declare conditions on new tokens."""
     add = command.add_argument
+    rare = "learn from pretokens that occur at least this often"
+    add("--min-count", type=number, default=1, metavar="N", help=rare)
     longest = "the maximum length of a token in bytes"
     add("--max-token-length", type=number, metavar="N", help=longest)
     words = "the maximum number of words in a token: runs of bytes other than spaces"
@@ -159,10 +161,9 @@ def add_conditions(command: argparse._ActionsContainer) -> None:
     add("--whole-characters", action="store_true", help=whole)
 
 
-def conditions_of(options: Options) -> Conditions:
-    """Return the conditions on the bytes of new tokens."""
-    conditions = chosen(options, *CONDITIONS) | {"without": options.without or ()}
-    return cast("Conditions", conditions)
+def conditions_of(options: Options) -> dict[str, Any]:
+    """Return the conditions on new tokens."""
+    return chosen(options, "min_count", *CONDITIONS) | {"without": options.without or ()}
 
 
 def add_special_tokens(command: argparse._ActionsContainer, metavar: str, what: str) -> None:

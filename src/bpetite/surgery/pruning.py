@@ -15,7 +15,7 @@ from bpetite._internal.arguments import UnknownTokenError
 from bpetite._internal.integers import integer
 from bpetite._internal.record import replaced
 from bpetite.formats.shared.imported import lacking_bytes
-from bpetite.vocabulary import WORD_END, WORD_START, Vocabulary
+from bpetite.vocabulary import Vocabulary, is_character
 
 _MOST_NAMED = 3
 _STAYING = "bytes, special and added tokens, and what these are made of"
@@ -39,7 +39,7 @@ def staying_tokens(vocabulary: Vocabulary, template: Iterable[int] = ()) -> set[
     staying.update(vocabulary.id_of_byte.values())
     if vocabulary.provisional:
         tokens = vocabulary.tokens.items()
-        staying.update(token_id for token_id, token in tokens if _is_character(token))
+        staying.update(token_id for token_id, token in tokens if is_character(token))
     if staying.isdisjoint(vocabulary.merge_ids):
         return staying
     pairs_of = _pairs_by_token(vocabulary)
@@ -49,13 +49,6 @@ def staying_tokens(vocabulary: Vocabulary, template: Iterable[int] = ()) -> set[
             waiting += {*pair} - staying
             staying.update(pair)
     return staying
-
-
-def _is_character(token: bytes) -> bool:
-    """Whether a token is one character, perhaps with the mark of a word."""
-    character = token.removeprefix(WORD_START).removesuffix(WORD_END)
-    # Most tokens are longer than any character.
-    return len(character) <= 4 and len(character.decode("utf-8", "replace")) == 1
 
 
 class Pruning:

@@ -15,8 +15,6 @@ def declare(command: shared.Parser) -> None:
     add = command.add_argument
     what = "the number of tokens to replace, such as 2000 or 2k"
     add("--number", type=shared.number, required=True, metavar="N", help=what)
-    rare = "learn from pretokens that occur at least this often"
-    add("--min-count", type=shared.number, default=1, metavar="N", help=rare)
     shared.add_conditions(command)
 
 
@@ -27,7 +25,6 @@ def run(options: shared.Options) -> shared.Result:
     replaced, token_map = tokenizer.replace(
         counts_of(options, tokenizer),
         options.number,
-        min_count=options.min_count,
         **shared.conditions_of(options),
         num_threads=options.num_threads,
         progress=options.progress,

@@ -27,7 +27,6 @@ def declare(command: shared.Parser) -> None:
     shared.add_inputs(source, "files written by `bpetite count`", "--counts", required=False)
     shared.add_output(command, "the file to write the artifact to")
     learned = command.add_argument_group("the vocabulary")
-    add = learned.add_argument
     size = "the maximum number of tokens, such as 32000 or 32k; the dialect bpetite adds special tokens to it"
     sizes = learned.add_mutually_exclusive_group(required=True)
     sizes.add_argument("--vocab-size", type=shared.number, metavar="N", help=size)
@@ -35,16 +34,9 @@ def declare(command: shared.Parser) -> None:
     sizes.add_argument("--total-size", type=shared.number, metavar="N", help=all_tokens)
     shared.add_rules(learned, "as in --counts, else ")
     shared.add_normalization(learned, "as in --counts, else ")
-    add(
-        "--min-count",
-        type=shared.number,
-        default=1,
-        metavar="N",
-        help="drop pretokens rarer than this",
-    )
     shared.add_conditions(learned)
     joined = "from this size on, learn tokens that join up to 4 words; the texts are read twice"
-    add("--superwords-at", type=shared.number, metavar="N", help=joined)
+    learned.add_argument("--superwords-at", type=shared.number, metavar="N", help=joined)
     machine = command.add_argument_group("threads and memory")
     shared.add_shared(machine, "--num-threads", "--memory-limit")
     stop = "stop if merging is expected to need more memory than this, such as 8GB, and propose a --min-count"
@@ -56,18 +48,17 @@ def declare(command: shared.Parser) -> None:
 def run(options: shared.Options) -> shared.Result:
     """Train, save, and return a summary."""
     started = time.perf_counter()
-    counts = None if options.counts is None else load_counts(options, options.min_count)
     superwords = None if options.superwords_at is None else Superwords(options.superwords_at)
-    if superwords is not None and counts is not None:
+    if superwords is not None and options.counts is not None:
         raise ValueError(
             "--superwords-at needs --input, as superwords are counted by another pattern; with counts of "
             "both, train to that size, and use `bpetite extend --new-pattern superwords`"
         )
+    counts = None if options.counts is None else load_counts(options, options.min_count)
     training = Training(
         dialect=options.dialect,
         pattern=options.pattern,
         special_tokens=options.special_token,
-        min_count=options.min_count,
         counts=counts,
         normalization=options.normalization,
         superwords=superwords,
