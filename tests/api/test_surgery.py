@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from bpetite import Counts, Tokenizer, TokenMap, Vocabulary
@@ -14,6 +16,7 @@ from bpetite._encoder import encode_ordinary
 from bpetite.specification.pruning import pruned_tokens
 from bpetite.surgery.pruning import Pruning
 
+PARTS = pyarrow.list_(pyarrow.int64())
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 LETTERS = "abc"
 WORDS = ["".join(word) for n in range(1, 8) for word in itertools.product(LETTERS, repeat=n)]
@@ -255,20 +258,21 @@ def test_a_map_is_saved_and_loaded(tmp_path: Path, name: str) -> None:
     ("changes", "reason"),
     [
         ({"kind": "x"}, "it is no token map: kind is 'x'"),
-        ({"ids": [[0]]}, "ids must be a list of pairs"),
-        ({"ids": [[0, 1], [0, 2]]}, "ids: an id appears twice"),
-        ({"ids": [[0, 1], [1, 1]]}, "two old ids have the same new id"),
-        ({"ids": [[0, -1]]}, "ids: -1 is not an id"),
-        ({"ids": [[True, 1]]}, "ids: True is not an id"),
-        ({"parts": [[9, [7]]]}, "parts: new id 9 is spelled by 7, which ids do not have"),
-        ({"parts": [[0, [0]]]}, "parts: 0 is the new id of an old token, too"),
-        ({"parts": [[9, 0]]}, "parts must be lists of ids"),
-        ({"parts": [[9, ["a"]]]}, "parts: 'a' is not an id"),
+        ({"ids": [[0, 0]]}, "ids must be an object, not a list"),
+        ({"ids": {"00": 1}}, "ids: '00' is not an id"),
+        ({"ids": {"0": 1, "1": 1}}, "two old ids have the same new id"),
+        ({"ids": {"0": -1}}, "ids: -1 is not an id"),
+        ({"ids": {"0": True}}, "ids: True is not an id"),
+        ({"ids": {"-1": 1}}, "ids: '-1' is not an id"),
+        ({"parts": {"9": [7]}}, "parts: new id 9 is spelled by 7, which ids do not have"),
+        ({"parts": {"0": [0]}}, "parts: 0 is the new id of an old token, too"),
+        ({"parts": {"9": 0}}, "parts must be lists of ids"),
+        ({"parts": {"9": ["a"]}}, "parts: 'a' is not an id"),
     ],
 )
 def test_a_broken_map_is_refused(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
     path = tmp_path / "map.json"
-    good = {"kind": "bpetite token map", "ids": [[0, 0]], "parts": []}
+    good = {"kind": "bpetite token map", "ids": {"0": 0}, "parts": {}}
     path.write_text(json.dumps({**good, **changes}))
     with pytest.raises(ValueError, match=rf"map.json: .*{reason}"):
         TokenMap.load(path)
@@ -276,6 +280,10 @@ def test_a_broken_map_is_refused(tmp_path: Path, changes: dict[str, Any], reason
 
 def test_a_broken_parquet_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "map.parquet"
+    twice = {"old_id": [0, 0], "new_id": [0, 1], "parts": pyarrow.array([None, None], PARTS)}
+    pyarrow.parquet.write_table(pyarrow.table(twice), path)
+    with pytest.raises(ValueError, match=r"map.parquet: an id appears twice"):
+        TokenMap.load(path)
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(ValueError, match=r"map.parquet: it is no token map"):
         TokenMap.load(path)
