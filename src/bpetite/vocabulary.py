@@ -705,7 +705,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             )
         kept = bisect_right(sizes, vocab_size) - 1
         if self.irregular:
-            self._check_parents_stay(kept, sizes)
+            kept = self._whole(kept, sizes)
         merge_ids = self.merge_ids[:kept]
         tokens = {*self.tokens}.difference(self.merge_ids).union(merge_ids)
         specials = dict(self.special_tokens)
@@ -733,8 +733,9 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
                     last = number
         return last
 
-    def _check_parents_stay(self, kept: int, sizes: Sequence[int]) -> None:
-        """Refuse to keep a number of merges if one is made of a token that only later ones make."""
+    def _whole(self, kept: int, sizes: Sequence[int]) -> int:
+        """Return a number of merges, or a lower one of the same size, of which none is made of a token that
+        only later ones make; if there is none, refuse the size."""
         first_rank: dict[int, int] = {}
         for rank, token_id in enumerate(self.merge_ids):
             first_rank.setdefault(token_id, rank)
@@ -742,9 +743,10 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         # For each number of merges, the last rank that these need.
         needed = list(accumulate(parents, max, initial=-1))
         whole = [number for number, last in enumerate(needed) if last < number]
-        if kept in whole:
-            return
         place = bisect_right(whole, kept)
+        lower = whole[place - 1]
+        if sizes[lower] == sizes[kept]:
+            return lower
         possible = " and ".join(str(sizes[number]) for number in whole[place - 1 : place + 1])
         parent = self.tokens[self.merge_ids[needed[kept]]]
         raise ValueError(

@@ -1,6 +1,5 @@
 """Tokens that leave a vocabulary, others that take their ids, and the map from old ids to new ones."""
 
-import itertools
 import json
 import random
 from pathlib import Path
@@ -15,52 +14,11 @@ from bpetite import Counts, Tokenizer, TokenMap, Vocabulary
 from bpetite._encoder import encode_ordinary
 from bpetite.specification.pruning import pruned_tokens
 from bpetite.surgery.pruning import Pruning
+from random_vocabularies import BYTES, counted, random_vocabulary, words_up_to
 
 PARTS = pyarrow.list_(pyarrow.int64())
-BYTES = {byte: bytes([byte]) for byte in range(256)}
-LETTERS = "abc"
-WORDS = ["".join(word) for n in range(1, 8) for word in itertools.product(LETTERS, repeat=n)]
-
-
-def random_vocabulary(chance: random.Random) -> Vocabulary:
-    """Merges in any order, some of the same token or of the same rank, and perhaps tokens without a merge."""
-    tokens = dict(BYTES)
-    id_of_pair: dict[tuple[int, int], int] = {}
-    ids = iter(chance.sample(range(256, 400), 40))
-    for _ in range(chance.randrange(1, 16)):
-        usable = [own for own, token in tokens.items() if set(token) <= set(LETTERS.encode())]
-        left, right = chance.choices(usable, k=2)
-        token = tokens[left] + tokens[right]
-        if len(token) < 7 and (left, right) not in id_of_pair:
-            same = [own for own, other in tokens.items() if other == token]
-            id_of_pair[left, right] = chance.choice(same) if same else next(ids)
-            tokens[id_of_pair[left, right]] = token
-    whole_first = chance.random() < 0.5
-    if whole_first:
-        tokens[next(ids)] = b"abcabca"
-    rows = chance.sample([*id_of_pair.items()], len(id_of_pair))
-    equal_ranks = []
-    if len(rows) > 3 and chance.random() < 0.5:
-        equal_ranks = [(0, 2)] if chance.random() < 0.5 else [(1, len(rows))]
-    return Vocabulary(
-        tokens,
-        [pair for pair, _ in rows],
-        {"<s>": 1000, "<t>": 7000},
-        merge_ids=[made for _, made in rows],
-        pattern="[^ ]+| ",
-        irregular=True,
-        whole_pretoken_first=whole_first,
-        equal_ranks=equal_ranks,
-    )
-
-
-def counted(vocabulary: Vocabulary, texts: list[str]) -> Counts:
-    return Counts.from_iterator(
-        texts,
-        pattern=vocabulary.pattern,
-        dialect=vocabulary.dialect,
-        special_tokens=list(vocabulary.special_tokens),
-    )
+WORDS = words_up_to(7)
+SPECIALS = {"<s>": 1000, "<t>": 7000}
 
 
 def specified(vocabulary: Vocabulary, word: str) -> list[int]:
@@ -80,7 +38,7 @@ def specified(vocabulary: Vocabulary, word: str) -> list[int]:
 @pytest.mark.parametrize("seed", range(60))
 def test_words_without_a_removed_token_keep_their_ids(seed: int) -> None:
     chance = random.Random(seed)
-    vocabulary = random_vocabulary(chance)
+    vocabulary = random_vocabulary(chance, SPECIALS)
     tokenizer = Tokenizer(vocabulary)
     counts = counted(vocabulary, [" ".join(chance.choices(WORDS, k=30))])
     removable = len(vocabulary.tokens) - 256
@@ -102,7 +60,7 @@ def test_words_without_a_removed_token_keep_their_ids(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_the_order_in_which_tokens_leave_is_the_specified_one(seed: int) -> None:
     chance = random.Random(seed)
-    vocabulary = random_vocabulary(chance)
+    vocabulary = random_vocabulary(chance, SPECIALS)
     words = chance.choices(WORDS, k=40)
     counts = counted(vocabulary, [" ".join(words)])
     uses = dict.fromkeys(vocabulary.tokens, 0)
