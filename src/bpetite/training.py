@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Any, TypedDict, Unpack
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT, Pattern
-from bpetite._engine import extend_merges, pattern_way, train_merges
+from bpetite._engine import extend_merges, train_merges
 from bpetite._internal.arguments import check_type, several, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.memory import available_memory
@@ -177,11 +177,6 @@ class Training:
         if self.superwords is not None:
             vocab_size = self.superwords.first_size(vocab_size)
         return self.planned_tokens(vocab_size)
-
-    @property
-    def pattern_way(self) -> str:
-        """How the pattern cuts text; see `Tokenizer.pattern_way`."""
-        return pattern_way(self.counting["pattern"])
 
     @property
     def counting(self) -> dict[str, Any]:
@@ -472,13 +467,12 @@ def counts_for(
 
 
 def _check_counted_for(counts: Counts, vocabulary: Vocabulary, pattern: Pattern | None) -> None:
-    if counts.added_tokens is not None:
-        Counts._begin_like(vocabulary, pattern)._check_same_rules(counts)
-        return
-    training = Training(
-        vocabulary.dialect,
-        vocabulary.pattern if pattern is None else pattern,
-        list(vocabulary.special_tokens),
-        normalization=vocabulary.normalization,
-    )
-    check_counted_by(counts, training)
+    needed = Counts._begin_like(vocabulary, pattern)
+    if counts.added_tokens is None:
+        needed = Counts(
+            pattern=needed.pattern,
+            dialect=vocabulary.dialect,
+            special_tokens=list(vocabulary.special_tokens),
+            normalization=vocabulary.normalization,
+        )
+    needed._check_same_rules(counts)

@@ -172,7 +172,7 @@ fn visit_frequent(
     shard: &Shard,
     min_count: u64,
     pulse: &mut Pulse<'_>,
-    visitor: &mut dyn FnMut(&[u8], u64, &mut Pulse<'_>) -> Result<()>,
+    mut visitor: impl FnMut(&[u8], u64, &mut Pulse<'_>) -> Result<()>,
 ) -> Result<()> {
     shard.visit(&mut |pretoken, count| {
         if count < min_count {
@@ -192,9 +192,7 @@ impl Words for Pretokens<'_> {
 
     fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u8>) -> Result<()> {
         let shard = (*self.shard).borrow();
-        visit_frequent(shard, self.min_count, pulse, &mut |pretoken, count, _| {
-            each(pretoken, count)
-        })
+        visit_frequent(shard, self.min_count, pulse, |pretoken, count, _| each(pretoken, count))
     }
 }
 
@@ -209,7 +207,7 @@ fn encoded(
 ) -> Result<SymbolWords> {
     let mut encoder = PretokenEncoder::new(model)?;
     let mut words = SymbolWords::default();
-    visit_frequent(shard, min_count, pulse, &mut |pretoken, count, pulse| {
+    visit_frequent(shard, min_count, pulse, |pretoken, count, pulse| {
         let ids = encoder.ids(pretoken, pulse)?;
         if ids.len() < 2 {
             return Ok(());
