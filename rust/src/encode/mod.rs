@@ -57,7 +57,7 @@ pub struct Encoder {
     /// Of the pieces of new pretokens, where some tokens join words.
     pieces: Option<Arc<Cache>>,
     /// For `encode`, `encode_all` and the places of their ids alone.
-    pub dropout: Option<Arc<Dropout>>,
+    pub dropout: Option<Dropout>,
 }
 
 /// An integer type for storing ids; the empty one only counts them.
@@ -133,7 +133,7 @@ impl Encoder {
 
     /// The same with dropout.
     pub fn with_dropout(&self, dropout: Dropout) -> Self {
-        Self { dropout: Some(Arc::new(dropout)), ..self.clone() }
+        Self { dropout: Some(dropout), ..self.clone() }
     }
 
     /// The bytes of every token, as decoding writes them.
@@ -157,15 +157,8 @@ impl Encoder {
         pulse: &mut Pulse,
     ) -> Result<()> {
         let stretch = Stretch::whole(text);
-        if let Some(dropout) = &self.dropout {
-            return self.encode_dropping(
-                stretch,
-                choice,
-                dropout.of_text(0),
-                ids,
-                workspace,
-                pulse,
-            );
+        if let Some(dropout) = self.dropout {
+            return self.encode_dropping(stretch, choice, dropout, ids, workspace, pulse);
         }
         self.encode_stretch(stretch, choice, ids, workspace, pulse)
     }

@@ -466,9 +466,10 @@ impl Runs {
             return Ok(());
         }
         self.merged.clear();
+        extend(&mut self.merged, tokens)?;
         let Rules { model: Model { merges, tokens: bytes, .. }, scratch, pulse, .. } = rules;
         let mut merger = Merger { merges, tokens: bytes, scratch, pulse };
-        merger.merge_tokens(tokens, &mut self.merged)?;
+        merger.merge_tokens(&mut self.merged)?;
         let (merged, rest) = tokens.split_at_mut(self.merged.len());
         merged.copy_from_slice(&self.merged);
         rest.fill(NO_ID);
