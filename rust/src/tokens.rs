@@ -137,11 +137,6 @@ impl TokenBytes {
         self.long.get(start..start + length).unwrap_or_default()
     }
 
-    /// Returns the end of the ids that are indices of an array.
-    pub fn near(&self) -> usize {
-        self.records.len()
-    }
-
     /// Returns the length of a token in bytes, if there is a token of that id.
     #[inline]
     pub fn length(&self, id: u32) -> Option<usize> {

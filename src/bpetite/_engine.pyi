@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._constants import Pattern
-from bpetite._internal.types import Column, DType, Ids, Progress, Special, Texts
+from bpetite._internal.types import Column, DType, Ids, MergeOptions, Progress, Special, Texts
 
 __all__ = [
     "UNICODE_VERSION",
@@ -282,18 +282,10 @@ class CountTable:
 
 def train_merges(
     counts: CountTable,
+    options: MergeOptions,
     *,
     base: bytes,
-    tie_break: str,
     shared_tokens: bool,
-    max_tokens: int | None,
-    max_merges: int | None,
-    min_count: int = 1,
-    max_token_length: int | None = None,
-    max_words: int | None = None,
-    without: Sequence[bytes] = ...,
-    whole_characters: bool = False,
-    taken: Sequence[bytes] | None = None,
     num_threads: int | None = ...,
     progress: Progress | None = None,
     expect: Callable[[int], object] | None = None,
@@ -301,27 +293,18 @@ def train_merges(
 ) -> bytes:
     """Learn merges from counts; return rows of left, right and result symbol as bytes.
 
-    The bytes of a new token hold at most `max_words` words and none of the texts of `without`, are
-    of `whole_characters`, and are none of `taken` or, then, of earlier merges.
     Without `keep_counts`, the table is emptied while it is read, to free its memory for the merging.
     """
 
 def extend_merges(
     encoder: Encoder,
     counts: CountTable,
+    options: MergeOptions,
     *,
     ids: bytes,
     tokens: bytes,
     ends: bytes,
     apart: Sequence[int],
-    tie_break: str,
-    max_tokens: int,
-    min_count: int = 1,
-    max_token_length: int | None = None,
-    max_words: int | None = None,
-    without: Sequence[bytes] = ...,
-    whole_characters: bool = False,
-    taken: Sequence[bytes] | None = None,
     num_threads: int | None = ...,
     progress: Progress | None = None,
     expect: Callable[[int], object] | None = None,

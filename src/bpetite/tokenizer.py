@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from sys import modules
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, overload
 
 from bpetite._constants import SPACE, Pair, Pattern
 from bpetite._engine import Encoder, GrowingEncoding, pattern_way
@@ -57,16 +57,17 @@ from bpetite.formats.shared.imported import Imported, Missing, Original, has_id,
 from bpetite.normalization import Normalization
 from bpetite.patterns import pattern_steps
 from bpetite.training import (
+    CONDITIONS,
     Conditions,
+    ExtendingOptions,
     FileTrainingOptions,
     MergingOptions,
     Superwords,
     Training,
     TrainingOptions,
-    check_counted_for,
+    counts_for,
     extend_vocabulary,
     train_vocabulary,
-    with_superwords,
 )
 from bpetite.vocabulary import WORD_END, WORD_START, Vocabulary
 
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from bpetite.encoding.fitting import Chunk, Fitting, Side
     from bpetite.interfaces.huggingface import HuggingFaceTokenizer
     from bpetite.interfaces.tiktoken import Encoding
+    from bpetite.surgery.pruning import Pruning
     from bpetite.surgery.token_map import TokenMap
 
 Tokens: TypeAlias = "str | int | Iterable[str | int] | NDArray[Any] | None"
@@ -218,7 +220,8 @@ class Tokenizer:
         267
         """
         superwords = options.get("superwords")
-        if superwords is not None and superwords.counts is None and isinstance(documents, Iterator):
+        reads_twice = isinstance(superwords, Superwords) and superwords.counts is None
+        if reads_twice and isinstance(documents, Iterator):
             raise ValueError(
                 "superwords: the documents are read twice, and an iterator can be read once; give a list, "
                 "or counts of the second stage (counts=)"
@@ -258,54 +261,47 @@ class Tokenizer:
         pattern: Pattern | None = "gpt2",
         special_tokens: Sequence[str] | None = None,
         min_count: int = 1,
-        max_token_length: int | None = None,
-        max_words: int | None = None,
-        without: Sequence[str] = (),
-        whole_characters: bool = False,
         normalization: Normalization | None = None,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
         superwords: Superwords | None = None,
-        **reading: Any,
+        **others: Any,
     ) -> Tokenizer:
-        """Train on what `count` returns: `given_counts`, or new ones; `reading` is for those."""
+        """Train on what `count` returns: `given_counts`, or new ones; `others` are conditions on tokens, and
+        how new counts are read."""
+        conditions = {name: others.pop(name) for name in CONDITIONS & others.keys()}
         is_counted = given_counts is not None
-        if is_counted and reading:
-            raise TypeError(f"train_from_counts: there is no option {next(iter(reading))!r}")
+        if is_counted and others:
+            raise TypeError(f"train_from_counts: there is no option {next(iter(others))!r}")
         training = Training(
             dialect,
             pattern,
             special_tokens,
             min_count,
-            max_token_length,
             given_counts,
             normalization,
-            max_words,
-            without,
-            whole_characters,
+            superwords,
+            **conditions,
         )
         vocab_size = training.vocab_size_of(vocab_size, total_size)
-        first_size = vocab_size if superwords is None else superwords.first_size(vocab_size)
-        # Checks the sizes before anything is counted.
-        planned = training.planned_tokens(vocab_size)
-        training.planned_tokens(first_size)
-        if superwords is not None and superwords.counts is None and is_counted:
-            raise ValueError(
-                "superwords: with counts, those by its pattern are needed, too (counts=)"
-            )
+        training.tokens_of_first_stage(vocab_size)  # Checks the size before anything is counted.
         with shown(progress) as report:
-            counts = count(
-                **training.counting,
-                num_threads=num_threads,
-                memory_limit=memory_limit,
-                progress=report,
-                **reading,
-            )
+
+            def counted(rules: dict[str, Any]) -> Counts:
+                return count(
+                    **rules,
+                    num_threads=num_threads,
+                    memory_limit=memory_limit,
+                    progress=report,
+                    **others,
+                )
+
             learnt = train_vocabulary(
-                counts,
-                first_size,
+                counted(training.counting),
+                vocab_size,
                 training,
+                count_again=counted,
                 num_threads=num_threads,
                 memory_limit=memory_limit
                 if is_counted
@@ -313,24 +309,6 @@ class Tokenizer:
                 progress=report,
                 keep_counts=is_counted,
             )
-            if superwords is not None:
-                looser = superwords.counts or count(
-                    **training.counting | {"pattern": superwords.pattern},
-                    num_threads=num_threads,
-                    memory_limit=memory_limit,
-                    progress=report,
-                    **reading,
-                )
-                add = planned - learnt.arrays.merge_count
-                learnt = with_superwords(
-                    learnt,
-                    looser,
-                    add,
-                    superwords,
-                    training,
-                    num_threads=num_threads,
-                    progress=report,
-                )
             trained = object.__new__(cls)
             later = LaterEncoder(trained._made_encoder)
             trained._set(_vocabulary=learnt, _encoder=later, _assumptions=(), _original=None)
@@ -346,7 +324,30 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).truncate(257).merges
         ((97, 98),)
         """
-        return self._changed_to(self._vocabulary.truncate(vocab_size))
+        from bpetite.surgery.token_map import kept_ids
+
+        shorter = self._vocabulary.truncate(vocab_size)
+        return self._changed(shorter, kept_ids(self._vocabulary, shorter))
+
+    @overload
+    def extend(
+        self,
+        documents_or_counts: Texts | Counts,
+        add: int,
+        *,
+        with_map: Literal[False] = False,
+        **options: Unpack[ExtendingOptions],
+    ) -> Tokenizer: ...
+
+    @overload
+    def extend(
+        self,
+        documents_or_counts: Texts | Counts,
+        add: int,
+        *,
+        with_map: Literal[True],
+        **options: Unpack[ExtendingOptions],
+    ) -> tuple[Tokenizer, TokenMap]: ...
 
     def extend(
         self,
@@ -355,25 +356,30 @@ class Tokenizer:
         *,
         pattern: Pattern | None = None,
         min_count: int = 1,
+        with_map: bool = False,
         num_threads: int | None = None,
         progress: Progress | bool | None = None,
         **conditions: Unpack[Conditions],
-    ) -> Tokenizer:
+    ) -> Tokenizer | tuple[Tokenizer, TokenMap]:
         """Learn up to `add` further tokens on new text; existing ids keep their meaning.
 
         Texts, or the files of `Path` objects, are counted as this tokenizer cuts them; counts must
         use the same rules (`Counts.from_files(..., tokenizer=)`). `max_token_length`, `max_words`,
         `without` and `whole_characters` are conditions on new tokens, as in `train_from_iterator`.
         With a `pattern`, texts are counted by that one, and it is the tokenizer's from then on:
-        `superwords` lets tokens join words. `TokenMap.between(old, new)` is the map of ids.
+        `superwords` lets tokens join words. With `with_map=True`, the map of ids is returned, too.
 
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
         """
+        from bpetite.surgery.token_map import kept_ids
+
+        check_type("with_map", with_map, bool, "a bool")
         with shown(progress) as report:
+            counts = counts_for(self, documents_or_counts, num_threads, report, pattern)
             extended = extend_vocabulary(
                 self._vocabulary,
-                self._counts_of(documents_or_counts, num_threads, report, pattern),
+                counts,
                 add,
                 pattern=pattern,
                 min_count=min_count,
@@ -381,17 +387,8 @@ class Tokenizer:
                 progress=report,
                 **conditions,
             )
-            return self._changed_to(extended)
-
-    def _changed_to(self, vocabulary: Vocabulary) -> Tokenizer:
-        """Return a tokenizer with a vocabulary in which all tokens that are left keep their ids, but perhaps
-        special ones."""
-        from bpetite.surgery.pruning import ids_of
-
-        specials = vocabulary.special_tokens
-        moved = {own: specials[text] for text, own in self.special_tokens.items()}
-        left = set(ids_of(self._vocabulary)).intersection(ids_of(vocabulary))
-        return self._changed(vocabulary, dict(zip(left, left, strict=True)) | moved)
+        kept = kept_ids(self._vocabulary, extended)
+        return self._mapped(extended, kept) if with_map else self._changed(extended, kept)
 
     def prune(
         self,
@@ -418,32 +415,21 @@ class Tokenizer:
         >>> smaller.merges, token_map[256]
         (((32, 99), (256, 100)), None)
         """
-        from bpetite.surgery import pruning
-
         check_word("ids", ids, ("close", "keep"))
-        vocabulary = self._vocabulary
-        staying = self._staying()
+        pruning = self._pruning()
         if tokens is not None:
             if documents_or_counts is not None or vocab_size is not None:
                 raise ValueError("tokens: give either tokens, or texts or counts and a vocab_size")
-            given = (
-                [tokens] if isinstance(tokens, str | bytes) else several("tokens", "ids", tokens)
-            )
-            removed = [self._removed_id(token) for token in given]
-            pruning.check_removed(vocabulary, set(removed), staying)
+            removed = self._removed_ids(tokens)
+            pruning.check_removed(removed)
+        elif documents_or_counts is None or vocab_size is None:
+            raise ValueError("documents_or_counts and vocab_size are needed, or else tokens")
         else:
-            if documents_or_counts is None or vocab_size is None:
-                raise ValueError("documents_or_counts and vocab_size are needed, or else tokens")
-            number = pruning.number_to_prune(vocabulary, vocab_size, staying)
+            number = pruning.number_to_remove(vocab_size)
             with shown(progress) as report:
-                counts = self._counts_of(documents_or_counts, num_threads, report)
-                removed = self._least_used(counts, staying, number, num_threads, report)
-        if ids == "close":
-            moved = pruning.closed_ids(vocabulary, removed)
-        else:
-            left = set(pruning.ids_of(vocabulary)).difference(removed)
-            moved = {token_id: token_id for token_id in left}
-        return self._moved(pruning.with_ids(vocabulary, moved), moved)
+                counts = counts_for(self, documents_or_counts, num_threads, report)
+                removed = pruning.least_used(self._uses(counts, num_threads, report), number)
+        return self._mapped(*pruning.without(removed, closes=ids == "close"))
 
     def replace(
         self,
@@ -466,18 +452,14 @@ class Tokenizer:
         >>> other.token_bytes(257), token_map[257], token_map.parts
         (b'xy', None, mappingproxy({257: (120, 121)}))
         """
-        from bpetite.surgery import pruning
-
-        vocabulary = self._vocabulary
-        staying = self._staying()
-        pruning.check_number(vocabulary, number, staying)
+        pruning = self._pruning()
+        pruning.check_number(number)
         with shown(progress) as report:
-            counts = self._counts_of(documents_or_counts, num_threads, report)
-            removed = self._least_used(counts, staying, number, num_threads, report)
-            left = set(pruning.ids_of(vocabulary)).difference(removed)
-            moved = {token_id: token_id for token_id in left}
+            counts = counts_for(self, documents_or_counts, num_threads, report)
+            removed = pruning.least_used(self._uses(counts, num_threads, report), number)
+            smaller, kept = pruning.without(removed, closes=False)
             extended = extend_vocabulary(
-                pruning.with_ids(vocabulary, moved),
+                smaller,
                 counts,
                 number,
                 new_ids=sorted(removed),
@@ -486,57 +468,32 @@ class Tokenizer:
                 progress=report,
                 **conditions,
             )
-        return self._moved(extended, moved)
+        return self._mapped(extended, kept)
 
-    def _staying(self) -> set[int]:
-        """Return the ids of the tokens that cannot be pruned."""
-        from bpetite.surgery.pruning import staying_tokens
+    def _pruning(self) -> Pruning:
+        """Return what can be removed: all but what this tokenizer needs in any text."""
+        from bpetite.surgery.pruning import Pruning
 
         template = self._template if isinstance(self._template, Template) else NO_TEMPLATE
-        return staying_tokens(self._vocabulary, (*template.prefix, *template.suffix))
+        return Pruning(self._vocabulary, (*template.prefix, *template.suffix))
 
-    def _removed_id(self, token: int | str | bytes) -> int:
-        if isinstance(token, str | bytes):
-            return self.token_id(token)
-        return integer("tokens", token)
+    def _removed_ids(self, tokens: Iterable[int | str | bytes]) -> list[int]:
+        """Return the ids of tokens, which are ids already, or as `token_id` takes them."""
+        given = [tokens] if isinstance(tokens, str | bytes) else several("tokens", "ids", tokens)
+        return [
+            self.token_id(token) if isinstance(token, str | bytes) else integer("tokens", token)
+            for token in given
+        ]
 
-    def _counts_of(
-        self,
-        documents_or_counts: Texts | Counts,
-        num_threads: int | None,
-        progress: Progress | None,
-        pattern: Pattern | None = None,
-    ) -> Counts:
-        """Return counts by the rules of this vocabulary, or count texts by them, or by another pattern."""
-        given = documents_or_counts
-        if isinstance(given, Counts):
-            check_counted_for(given, self._vocabulary, pattern)
-            return given
-        how: dict[str, Any] = {"tokenizer": self, "num_threads": num_threads, "progress": progress}
-        if pattern is not None:
-            how["pattern"] = pattern
-        paths = [given] if isinstance(given, os.PathLike) else given
-        if isinstance(paths, list) and paths and all(isinstance(p, os.PathLike) for p in paths):
-            return Counts.from_files(paths, **how)
-        return Counts.from_iterator(given, **how)
-
-    def _least_used(
-        self,
-        counts: Counts,
-        staying: Collection[int],
-        number: int,
-        num_threads: int | None,
-        progress: Progress | None,
-    ) -> list[int]:
-        """Return the ids of so many tokens that can go, of those that are least used in the counts."""
-        from bpetite.surgery import pruning
-
+    def _uses(
+        self, counts: Counts, num_threads: int | None, progress: Progress | None
+    ) -> dict[int, int]:
+        """Return how often the ids are used in counts."""
         encoder = self._made_encoder()
         ids, uses = counts._table.uses(encoder, num_threads=num_threads, progress=progress)
-        uses_of = dict(zip(ids.tolist(), uses.tolist(), strict=True))
-        return pruning.pruned_tokens(self._vocabulary, uses_of, staying, number)
+        return dict(zip(ids.tolist(), uses.tolist(), strict=True))
 
-    def _moved(
+    def _mapped(
         self, vocabulary: Vocabulary, moved: Mapping[int, int]
     ) -> tuple[Tokenizer, TokenMap]:
         """Return a tokenizer with a changed vocabulary, in which ids have `moved`, and the map."""
@@ -592,32 +549,22 @@ class Tokenizer:
     def _changed(self, vocabulary: Vocabulary, moved: Mapping[int, int] | None = None) -> Tokenizer:
         """Return a tokenizer with another vocabulary, and with the template and all else of this one.
 
-        `moved` has the new ids of the tokens that are left; without it, only special tokens may move.
+        `moved` has the new ids of the tokens that are left; without it, all ids stay.
         """
-        from bpetite.formats import huggingface
-        from bpetite.formats.editing import EDITED, edited
+        from bpetite.formats.editing import changed_files
 
         template = self._template
         if isinstance(template, Template):
-            before, after = self.special_tokens, vocabulary.special_tokens
-            of_specials = {before[text]: after[text] for text in before}
-            template = template.moved(dict(of_specials if moved is None else moved))
+            template = template.moved(dict(moved or {}))
         changed = type(self)(vocabulary, self._assumptions)._with_template(template)
         if self._original is None:
             return changed
-        is_edited = moved is not None and self._original.kind in EDITED
-        if not is_edited and self._original.kind != "huggingface" and not self._original.companions:
-            return changed
         try:
-            if moved is not None and is_edited:
-                is_cut_anew = vocabulary.pattern != self._vocabulary.pattern
-                files = edited(self._original, vocabulary, moved, is_cut_anew=is_cut_anew)
-            else:
-                files = huggingface.changed(vocabulary, self._original, template)
-            return changed._set(_original=files)
+            files = changed_files(self._original, self._vocabulary, vocabulary, moved, template)
         except ValueError as reason:
             lost = f"the settings of {', '.join(self._original.files)}: left out, as {reason}"
             return changed._set(_assumptions=(*self._assumptions, lost))
+        return changed._set(_original=files)
 
     # Encoding
     # ---------------------------------------------------------------------------------------
@@ -646,9 +593,10 @@ class Tokenizer:
         add before and after all of these: special tokens by name, any token by id, one or several.
 
         `dropout` leaves out merges at random (BPE dropout), so that a model in training sees words
-        in many spellings: before each merge, every possible one is dropped with this probability,
-        from 0 to 1. The `seed` (an integer from 0 to 2 ** 64 - 1, by default 0) decides which ones:
-        the same seed gives the same ids everywhere.
+        in many spellings. It is the probability, from 0 to 1, that a candidate is dropped before a
+        merge; spellings are as frequent as with `tokenizers`. The `seed` (an integer from 0 to
+        2 ** 64 - 1, by default 0) decides what is dropped: the same seed gives the same ids
+        everywhere.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode("ab<|endoftext|>", special="text", append="<|endoftext|>")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from os import PathLike
 from typing import Any, TypedDict, Unpack
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT, Pattern
-from bpetite._engine import extend_merges, pattern_way, train_merges
+from bpetite._engine import extend_merges, train_merges
 from bpetite._internal.arguments import check_type, several, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.memory import available_memory
 from bpetite._internal.record import Record, replaced
-from bpetite._internal.types import Progress, ReadingOptions
+from bpetite._internal.types import MergeOptions, Progress, ReadingOptions, Texts
 from bpetite._internal.warning import warn
 from bpetite.counts import Counts, default_specials, memory_bytes
+from bpetite.counts.counts import Tokenizing
 from bpetite.dialect import Dialect
 from bpetite.encoding.encoder import encoder_of
 from bpetite.normalization import Normalization, checked
@@ -30,6 +31,9 @@ class Conditions(TypedDict, total=False):
     max_words: int | None
     without: Sequence[str]
     whole_characters: bool
+
+
+CONDITIONS = frozenset(Conditions.__annotations__)
 
 
 class Superwords(Record):
@@ -65,6 +69,15 @@ class Superwords(Record):
                 f"superwords.at is {at}, which is above the size of the vocabulary, {vocab_size}"
             )
         return at
+
+
+class ExtendingOptions(Conditions, total=False):
+    """How a vocabulary gets further tokens."""
+
+    pattern: Pattern | None
+    min_count: int
+    num_threads: int | None
+    progress: Progress | bool | None
 
 
 class MergingOptions(Conditions, total=False):
@@ -111,19 +124,18 @@ class Training:
         pattern: Pattern | None = None,
         special_tokens: Sequence[str] | None = None,
         min_count: int = 1,
-        max_token_length: int | None = None,
         counts: Counts | None = None,
         normalization: Normalization | None = None,
-        max_words: int | None = None,
-        without: Sequence[str] = (),
-        whole_characters: bool = False,
+        superwords: Superwords | None = None,
+        **conditions: Unpack[Conditions],
     ) -> None:
-        if max_token_length is not None:
-            max_token_length = integer("max_token_length", max_token_length, least=1)
-        if max_words is not None:
-            max_words = integer("max_words", max_words, least=1)
-        check_type("whole_characters", whole_characters, bool, "a bool")
+        if superwords is not None:
+            check_type("superwords", superwords, Superwords)
         if counts is not None:
+            if superwords is not None and superwords.counts is None:
+                raise ValueError(
+                    "superwords: with counts, those by its pattern are needed, too (counts=)"
+                )
             dialect = counts.dialect if dialect is None else dialect
             if special_tokens is None:
                 special_tokens = counts.special_tokens
@@ -136,11 +148,9 @@ class Training:
         """None means the pattern of the counts."""
         self.special_tokens = default_specials(special_tokens)
         self.min_count = integer("min_count", min_count, least=1)
-        self.max_token_length = max_token_length
-        self.max_words = max_words
-        self.without = _checked_texts(without)
-        self.whole_characters = whole_characters
+        self.conditions = checked_conditions(**conditions)
         self.normalization = checked(normalization)
+        self.superwords = superwords
 
     def vocab_size_of(self, vocab_size: int | None, total_size: int | None) -> int:
         """Return the size as the dialect counts it, of this or of the number of all tokens: one is given.
@@ -162,10 +172,11 @@ class Training:
         """Return the number of tokens to learn."""
         return self.dialect.planned_tokens(vocab_size, len(self.special_tokens))
 
-    @property
-    def pattern_way(self) -> str:
-        """How the pattern cuts text; see `Tokenizer.pattern_way`."""
-        return pattern_way(self.counting["pattern"])
+    def tokens_of_first_stage(self, vocab_size: int) -> int:
+        """Return how many tokens are learned before superwords: all, if none are asked for."""
+        if self.superwords is not None:
+            vocab_size = self.superwords.first_size(vocab_size)
+        return self.planned_tokens(vocab_size)
 
     @property
     def counting(self) -> dict[str, Any]:
@@ -178,7 +189,7 @@ class Training:
             "normalization": self.normalization,
         }
 
-    def merging(self, most: int, scale: int) -> dict[str, Any]:
+    def merging(self, most: int, scale: int) -> MergeOptions:
         """Return the options of the engine to learn up to `most` tokens from counts of a scale."""
         # 1 keeps everything, even with weights below 1.
         least = 1 if self.min_count == 1 else self.min_count * scale
@@ -186,56 +197,80 @@ class Training:
             raise OverflowError(
                 f"min_count {self.min_count} is larger than any count, which has 64 bits"
             )
-        longest, words = self.max_token_length, self.max_words
+        conditions = self.conditions
         return {
             "tie_break": self.dialect.tie_break,
             "max_tokens": min(most, LARGEST_COUNT),
             "min_count": least,
-            "max_token_length": None if longest is None else min(longest, LARGEST_COUNT),
-            "max_words": None if words is None else min(words, LARGEST_COUNT),
-            "without": [text.encode("utf-8") for text in self.without],
-            "whole_characters": self.whole_characters,
+            "max_token_length": conditions.get("max_token_length"),
+            "max_words": conditions.get("max_words"),
+            "without": [text.encode("utf-8") for text in conditions.get("without", ())],
+            "whole_characters": conditions.get("whole_characters", False),
         }
 
     @property
-    def trained_with(self) -> dict[str, int | tuple[str, ...]]:
+    def trained_with(self) -> dict[str, Any]:
         """The options that artifacts record besides the dialect and the pattern."""
-        options: dict[str, int | tuple[str, ...]] = {}
-        if self.min_count != 1:
-            options["min_count"] = self.min_count
-        if self.max_token_length is not None:
-            options["max_token_length"] = self.max_token_length
-        if self.max_words is not None:
-            options["max_words"] = self.max_words
-        if self.without:
-            options["without"] = self.without
-        if self.whole_characters:
-            options["whole_characters"] = True
-        return options
+        rare = {} if self.min_count == 1 else {"min_count": self.min_count}
+        return {**rare, **self.conditions}
+
+    def of_stage(self, superwords: Superwords) -> Training:
+        """Return the options of the stage that learns superwords.
+
+        >>> Training(max_token_length=20).of_stage(Superwords(at=300)).conditions
+        {'max_token_length': 20, 'max_words': 4, 'without': (': ',)}
+        """
+        conditions: Conditions = {
+            **self.conditions,
+            "max_words": superwords.max_words,
+            "without": superwords.without,
+        }
+        return Training(
+            self.dialect,
+            superwords.pattern,
+            self.special_tokens,
+            self.min_count,
+            normalization=self.normalization,
+            **conditions,
+        )
 
 
-def _checked_texts(without: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts that no new token may contain, each once.
+def checked_conditions(
+    max_token_length: int | None = None,
+    max_words: int | None = None,
+    without: Sequence[str] = (),
+    whole_characters: bool = False,
+) -> Conditions:
+    """Return the conditions that are set.
 
-    >>> _checked_texts([": ", ""])
+    >>> checked_conditions(max_words=4, without=[": ", ": "])
+    {'max_words': 4, 'without': (': ',)}
+    >>> checked_conditions(without=[": ", ""])
     Traceback (most recent call last):
     ValueError: without: an empty text is in every token
     """
+    conditions: Conditions = {}
+    if max_token_length is not None:
+        longest = integer("max_token_length", max_token_length, least=1)
+        conditions["max_token_length"] = min(longest, LARGEST_COUNT)
+    if max_words is not None:
+        most = integer("max_words", max_words, least=1)
+        conditions["max_words"] = min(most, LARGEST_COUNT)
     if isinstance(without, str):
-        raise TypeError(
-            worded(
-                lambda name: f"{name('without')} must be texts, not one string; put it in a list"
-            )
-        )
+        expected = "must be texts, not one string; put it in a list"
+        raise TypeError(worded(lambda name: f"{name('without')} {expected}"))
     texts = tuple(dict.fromkeys(several("without", "texts", without)))
     for text in texts:
         check_type("without", text, str, "texts")
-        if not text:
-            raise ValueError(
-                worded(lambda name: f"{name('without')}: an empty text is in every token")
-            )
         text.encode("utf-8")  # raises for a lone surrogate
-    return texts
+    if "" in texts:
+        raise ValueError(worded(lambda name: f"{name('without')}: an empty text is in every token"))
+    if texts:
+        conditions["without"] = texts
+    check_type("whole_characters", whole_characters, bool, "a bool")
+    if whole_characters:
+        conditions["whole_characters"] = True
+    return conditions
 
 
 def train_vocabulary(
@@ -243,6 +278,7 @@ def train_vocabulary(
     vocab_size: int,
     training: Training | None = None,
     *,
+    count_again: Callable[[dict[str, Any]], Counts] | None = None,
     num_threads: int | None = None,
     memory_limit: int | str | None = None,
     progress: Progress | None = None,
@@ -252,34 +288,44 @@ def train_vocabulary(
 
     If merging is expected to need more than `memory_limit`, in addition to the counts, it is
     refused at once. Counts that are not kept are empty afterwards, and their memory is free for
-    merging.
+    merging. Superwords are learned from their own counts, or from those that `count_again` returns
+    for other options of `Counts`.
 
     >>> train_vocabulary(Counts.from_iterator(["ab ab ab"]), 258).merges
     ((97, 98), (32, 256))
     """
     training = training or Training()
     rules = training.dialect
-    planned = training.planned_tokens(vocab_size)
     check_counted_by(counts, training)
     rows = train_merges(
         counts._table,
+        training.merging(training.tokens_of_first_stage(vocab_size), counts.scale),
         base=rules.base_bytes(),
         shared_tokens=rules.equal_tokens == "shared",
-        max_merges=None,
-        **training.merging(planned, counts.scale),
         num_threads=num_threads,
         progress=progress,
         expect=partial(_check_memory, memory_bytes(memory_limit)),
         keep_counts=keep_counts,
     )
-    return Vocabulary.from_merges(
-        rows,
-        rules,
-        training.special_tokens,
-        counts.pattern,
-        training.trained_with,
-        training.normalization,
+    made_of = rules, training.special_tokens
+    vocabulary = Vocabulary.from_merges(
+        rows, *made_of, counts.pattern, training.trained_with, training.normalization
     )
+    superwords = training.superwords
+    if superwords is None:
+        return vocabulary
+    second = training.of_stage(superwords)
+    looser = superwords.counts
+    if looser is None:
+        assert count_again is not None
+        looser = count_again(second.counting)
+    check_counted_by(looser, second)
+    add = training.planned_tokens(vocab_size) - vocabulary.arrays.merge_count
+    # The symbol of a token is its place in the order of ids, there as here.
+    rows += _further_rows(vocabulary, looser, add, second, num_threads, progress)
+    options = training.trained_with | second.trained_with
+    options["superwords_at"] = superwords.at
+    return Vocabulary.from_merges(rows, *made_of, looser.pattern, options, training.normalization)
 
 
 def extend_vocabulary(
@@ -294,7 +340,7 @@ def extend_vocabulary(
     progress: Progress | None = None,
     **conditions: Unpack[Conditions],
 ) -> Vocabulary:
-    """Learn up to `add` further tokens from new counts; existing ids keep their meaning.
+    """Learn up to `add` further tokens from counts by its rules; existing ids keep their meaning.
 
     The words are the ids that the vocabulary's own encoder gives each counted pretoken. New merges
     rank behind all others, join no tokens that only stand for the bytes of a character, and make
@@ -309,63 +355,12 @@ def extend_vocabulary(
     >>> extend_vocabulary(old, Counts.from_iterator(["abc"]), 5).merges
     ((97, 98), (256, 99))
     """
-    rules = vocabulary.dialect
-    training = Training(
-        rules,
-        vocabulary.pattern if pattern is None else pattern,
-        list(vocabulary.special_tokens),
-        min_count,
-        normalization=vocabulary.normalization,
-        **conditions,
-    )
-    check_counted_for(counts, vocabulary, pattern)
+    training = Training(vocabulary.dialect, min_count=min_count, **conditions)
     add = integer("add", add, least=0)
     rows = _further_rows(vocabulary, counts, add, training, num_threads, progress)
     ids = memoryview(vocabulary.arrays.ids).cast("I").tolist()
     extended = vocabulary.extended(ids, rows, new_ids)
-    return extended if pattern is None else replaced(extended, pattern=training.pattern)
-
-
-def with_superwords(
-    vocabulary: Vocabulary,
-    counts: Counts,
-    add: int,
-    superwords: Superwords,
-    training: Training,
-    *,
-    num_threads: int | None = None,
-    progress: Progress | None = None,
-) -> Vocabulary:
-    """Return a vocabulary that was just trained with up to `add` superwords behind its merges.
-
-    Special tokens get the ids that the dialect gives them in a vocabulary of this size.
-    """
-    second = Training(
-        training.dialect,
-        superwords.pattern,
-        training.special_tokens,
-        training.min_count,
-        training.max_token_length,
-        normalization=training.normalization,
-        max_words=superwords.max_words,
-        without=superwords.without,
-        whole_characters=training.whole_characters,
-    )
-    check_counted_by(counts, second)
-    rows = _further_rows(vocabulary, counts, add, second, num_threads, progress)
-    ids = memoryview(vocabulary.arrays.ids).cast("I").tolist()
-    symbol_of = {token_id: symbol for symbol, token_id in enumerate(ids)}
-    first_rows = array(
-        "I", map(symbol_of.__getitem__, memoryview(vocabulary.arrays.merges).cast("I"))
-    )
-    return Vocabulary.from_merges(
-        first_rows.tobytes() + rows,
-        training.dialect,
-        training.special_tokens,
-        counts.pattern,
-        {**training.trained_with, **second.trained_with, "superwords_at": superwords.at},
-        training.normalization,
-    )
+    return extended if pattern is None else replaced(extended, pattern=named_pattern(pattern))
 
 
 def _further_rows(
@@ -377,19 +372,19 @@ def _further_rows(
     progress: Progress | None,
 ) -> bytes:
     """Learn merges behind those of a vocabulary; return rows of symbols, which are places among its ids."""
-    arrays = vocabulary.arrays
     options = training.merging(add, counts.scale)
     if vocabulary.irregular:
         options["tie_break"] = "smallest_ids"
+    options["taken"] = taken_in(vocabulary)
+    arrays = vocabulary.arrays
     return extend_merges(
         encoder_of(vocabulary),
         counts._table,
+        options,
         ids=arrays.ids,
         tokens=arrays.tokens,
         ends=arrays.ends,
         apart=apart_in(vocabulary),
-        taken=taken_in(vocabulary),
-        **options,
         num_threads=num_threads,
         progress=progress,
         expect=partial(_check_memory, None),
@@ -445,17 +440,39 @@ def check_counted_by(counts: Counts, training: Training) -> None:
     needed._to_train_on(counts)._check_same_rules(counts)
 
 
-def check_counted_for(
-    counts: Counts, vocabulary: Vocabulary, pattern: Pattern | None = None
-) -> None:
-    """Refuse counts that were made with other rules than those of a vocabulary, or with another pattern
-    than the given one."""
-    if isinstance(counts, Counts) and counts.added_tokens is not None:
-        Counts._begin_like(vocabulary, pattern)._check_same_rules(counts)
-        return
-    pattern = vocabulary.pattern if pattern is None else pattern
-    specials = list(vocabulary.special_tokens)
-    normalization = vocabulary.normalization
-    check_counted_by(
-        counts, Training(vocabulary.dialect, pattern, specials, normalization=normalization)
-    )
+def counts_for(
+    tokenizer: Tokenizing,
+    texts_or_counts: Texts | Counts,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+    pattern: Pattern | None = None,
+) -> Counts:
+    """Return counts by the rules of a tokenizer, but perhaps by another pattern.
+
+    Those of other rules are refused; texts, or files of `Path` objects, are counted.
+    """
+    if isinstance(texts_or_counts, Counts):
+        _check_counted_for(texts_or_counts, tokenizer.vocabulary, pattern)
+        return texts_or_counts
+    how: dict[str, Any] = {
+        "tokenizer": tokenizer,
+        "pattern": pattern,
+        "num_threads": num_threads,
+        "progress": progress,
+    }
+    paths = [texts_or_counts] if isinstance(texts_or_counts, PathLike) else texts_or_counts
+    if isinstance(paths, list) and paths and all(isinstance(path, PathLike) for path in paths):
+        return Counts.from_files(paths, **how)
+    return Counts.from_iterator(texts_or_counts, **how)
+
+
+def _check_counted_for(counts: Counts, vocabulary: Vocabulary, pattern: Pattern | None) -> None:
+    needed = Counts._begin_like(vocabulary, pattern)
+    if counts.added_tokens is None:
+        needed = Counts(
+            pattern=needed.pattern,
+            dialect=vocabulary.dialect,
+            special_tokens=list(vocabulary.special_tokens),
+            normalization=vocabulary.normalization,
+        )
+    needed._check_same_rules(counts)

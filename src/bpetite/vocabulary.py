@@ -452,9 +452,6 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         rows = rows if isinstance(rows, bytes) else several("rows", "rows of three symbols", rows)
         free = self.largest_id + 1
         new_rows, new = _rows_of_ids(rows, ids, free, new_ids)
-        made = memoryview(new_rows).cast("I")[2::3].tolist()
-        if len(made) == new and not self.provisional and min(made, default=free) >= free:
-            return self._with_rows(new_rows, made)
         vocabulary = self
         if self.provisional and new_ids is None:
             vocabulary = self._with_provisional_from(free + new)
@@ -470,30 +467,6 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             merge_ids=list(id_of_pair.values()),
         )
 
-    def _with_rows(self, rows: bytes, made: Sequence[int]) -> Vocabulary:
-        """Return the vocabulary with merges that each make a token, with ids above all others."""
-        arrays = self.arrays
-        token_of: dict[int, bytes] = {}
-        for left, right, token_id in iter_unpack("3I", rows):
-            parts = (token_of.get(part) or arrays.token_of(part) or b"" for part in (left, right))
-            token_of[token_id] = b"".join(parts)
-        in_order = {token_id: token_of[token_id] for token_id in sorted(made)}
-        new = Arrays.of(in_order)
-        ends = array("Q", (len(arrays.tokens) + end for end in memoryview(new.ends).cast("Q")))
-        longer = Arrays(
-            ids=arrays.ids + new.ids,
-            tokens=arrays.tokens + new.tokens,
-            ends=arrays.ends + ends.tobytes(),
-            merges=arrays.merges + rows,
-        )
-        return self.of_arrays(longer, **self._other_fields())
-
-    def _other_fields(self) -> dict[str, Any]:
-        """Return the fields but tokens and merges, as values that can be pickled."""
-        values = {name: getattr(self, name) for name in self._fields if name not in _LAZY_FIELDS}
-        is_view = {name: isinstance(value, Mapping) for name, value in values.items()}
-        return {name: dict(value) if is_view[name] else value for name, value in values.items()}
-
     def __eq__(self, other: object) -> bool:
         """Compare all fields; tokens and merges as arrays."""
         if not isinstance(other, Vocabulary):
@@ -507,7 +480,13 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy the fields; they are checked again when the value is recreated."""
-        return partial(self.of_arrays, self.arrays, **self._other_fields()), ()
+        others = {}
+        for name in self._fields:
+            if name not in _LAZY_FIELDS:
+                value = getattr(self, name)
+                # A view of a mapping cannot be pickled.
+                others[name] = dict(value) if isinstance(value, Mapping) else value
+        return partial(self.of_arrays, self.arrays, **others), ()
 
     def __repr__(self) -> str:
         """Return a single line, without the tokens."""
@@ -572,13 +551,12 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         >>> Vocabulary(tokens, [(97, 98), (256, 99)]).sizes
         [256, 257, 258]
         """
-        provisional = set(self.provisional)
-        counted = {*self.tokens}.difference(self.merge_ids, provisional)
+        counted = {*self.tokens}.difference(self.merge_ids, self.provisional)
         if self.dialect.vocab_size_counts == "everything":
             counted.update(self.special_tokens.values(), self.decode_only)
         sizes = [len(counted)]
         for token_id in self.merge_ids:
-            if token_id not in provisional:
+            if token_id not in self.provisional:
                 counted.add(token_id)
             sizes.append(len(counted))
         return sizes
@@ -727,7 +705,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             )
         kept = bisect_right(sizes, vocab_size) - 1
         if self.irregular:
-            self._check_parents_stay(kept, sizes)
+            kept = self._whole(kept, sizes)
         merge_ids = self.merge_ids[:kept]
         tokens = {*self.tokens}.difference(self.merge_ids).union(merge_ids)
         specials = dict(self.special_tokens)
@@ -748,45 +726,44 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
     @property
     def _character_merges(self) -> int:
         """How many merges there are up to the last one that puts bytes together to a character."""
-        provisional = set(self.provisional)
-        if not provisional:
-            return 0
-        parts = provisional.union(self.id_of_byte.values())
-        for rank in range(len(self.merges) - 1, -1, -1):
-            if not parts.isdisjoint(self.merges[rank]) and self._joins_bytes(rank):
-                return rank + 1
-        return 0
+        last = 0
+        if self.provisional:
+            for number, token_id in enumerate(self.merge_ids, start=1):
+                if token_id in self.provisional or is_character(self.tokens[token_id]):
+                    last = number
+        return last
 
-    def _joins_bytes(self, rank: int) -> bool:
-        """Whether a merge makes a part of a character, a character, or one with the mark of a word."""
-        token_id = self.merge_ids[rank]
-        if token_id in self.provisional:
-            return True
-        character = self.tokens[token_id].removeprefix(WORD_START).removesuffix(WORD_END)
-        return len(character.decode("utf-8", "replace")) == 1
-
-    def _check_parents_stay(self, kept: int, sizes: Sequence[int]) -> None:
-        """Refuse to keep a number of merges if one is made of a token that only later ones make."""
-        made_at: dict[int, int] = {}
+    def _whole(self, kept: int, sizes: Sequence[int]) -> int:
+        """Return a number of merges, or a lower one of the same size, of which none is made of a token that
+        only later ones make; if there is none, refuse the size."""
+        first_rank: dict[int, int] = {}
         for rank, token_id in enumerate(self.merge_ids):
-            made_at.setdefault(token_id, rank)
-        # For each number of merges: the last rank that these need, and the merge that needs it.
-        needed = [(-1, -1)]
-        for rank, pair in enumerate(self.merges):
-            last = max(made_at.get(parent, -1) for parent in pair)
-            needed.append(max(needed[-1], (last, rank)))
-        last, rank = needed[kept]
-        if last < kept:
-            return
-        whole = [number for number, (last, _) in enumerate(needed) if last < number]
+            first_rank.setdefault(token_id, rank)
+        parents = (max(first_rank.get(parent, -1) for parent in pair) for pair in self.merges)
+        # For each number of merges, the last rank that these need.
+        needed = list(accumulate(parents, max, initial=-1))
+        whole = [number for number, last in enumerate(needed) if last < number]
         place = bisect_right(whole, kept)
-        possible = [sizes[number] for number in whole[max(place - 1, 0) : place + 1]]
-        parent = self.tokens[self.merge_ids[last]]
-        made = self.tokens[self.merge_ids[rank]]
+        lower = whole[place - 1]
+        if sizes[lower] == sizes[kept]:
+            return lower
+        possible = " and ".join(str(sizes[number]) for number in whole[place - 1 : place + 1])
+        parent = self.tokens[self.merge_ids[needed[kept]]]
         raise ValueError(
-            f"vocab_size {sizes[kept]}: {parent!r:.80} stands in the way: merge {rank} makes {made!r:.80} of "
-            f"it, and it is only made by merge {last}; possible are {' and '.join(map(str, possible))}"
+            f"vocab_size {sizes[kept]}: {parent!r:.80} stands in the way: earlier merges need it, and it is "
+            f"only made by merge {needed[kept]}; possible are {possible}"
         )
+
+
+def is_character(token: bytes) -> bool:
+    """Whether a token is one character or a part of one, perhaps with the mark of a word.
+
+    >>> is_character("é".encode() + WORD_END), is_character(b"ab")
+    (True, False)
+    """
+    character = token.removeprefix(WORD_START).removesuffix(WORD_END)
+    # Most tokens are longer than any character.
+    return len(character) <= 4 and len(character.decode("utf-8", "replace")) == 1
 
 
 def _rows_of_ids(
@@ -964,9 +941,9 @@ def _frozen_options(
     (':',)
     """
     frozen = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in options.items()
+        name: value if isinstance(value, int) else tuple(value) for name, value in options.items()
     }
-    return MappingProxyType(cast("dict[str, int | tuple[str, ...]]", frozen))
+    return MappingProxyType(frozen)
 
 
 def _checked_flags(

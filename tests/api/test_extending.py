@@ -1,6 +1,5 @@
 """`extend` and `truncate` of vocabularies whose merges are in any order, and of those of characters."""
 
-import itertools
 import json
 import random
 from collections import Counter
@@ -10,52 +9,22 @@ from typing import Any
 import pytest
 import tokenizers
 
-from bpetite import Counts, Tokenizer
+from bpetite import Counts, Tokenizer, TokenMap
 from bpetite._encoder import _merge_all
 from bpetite._extender import extend
 from bpetite._trainer import Word
 from bpetite.dialect import Dialect
+from bpetite.patterns import PATTERNS
 from bpetite.training import apart_in, extend_vocabulary
 from bpetite.vocabulary import Vocabulary
+from random_vocabularies import counted, random_vocabulary, words_up_to
 
-LETTERS = "abc"
-WORDS = ["".join(word) for n in range(1, 7) for word in itertools.product(LETTERS, repeat=n)]
-
-
-def random_vocabulary(chance: random.Random, **fields: Any) -> Vocabulary:
-    """Merges of what there is, in any order, some of which may make the same token."""
-    tokens = {byte: bytes([byte]) for byte in range(256)}
-    rows: dict[tuple[int, int], int] = {}
-    for _ in range(chance.randrange(1, 14)):
-        usable = [own for own, token in tokens.items() if set(token) <= set(LETTERS.encode())]
-        left, right = chance.choices(usable, k=2)
-        token = tokens[left] + tokens[right]
-        if len(token) < 6 and (left, right) not in rows:
-            same = [own for own, other in tokens.items() if other == token]
-            rows[left, right] = same[0] if same else 256 + len(tokens) * chance.choice([1, 3])
-            tokens[rows[left, right]] = token
-    ranked = list(rows.items())
-    chance.shuffle(ranked)
-    return Vocabulary(
-        tokens,
-        [pair for pair, _ in ranked],
-        {"<s>": 250_000, "aab": 250_001},
-        merge_ids=[own for _, own in ranked],
-        pattern="[^ ]+| ",
-        irregular=True,
-        **fields,
-    )
+WORDS = words_up_to(6)
+SPECIALS = {"<s>": 250_000, "aab": 250_001}
 
 
 def some_counts(chance: random.Random, vocabulary: Vocabulary) -> Counts:
-    texts = [" ".join(chance.choices(WORDS, k=20)) for _ in range(3)]
-    return Counts.from_iterator(
-        texts,
-        pattern=vocabulary.pattern,
-        dialect=vocabulary.dialect,
-        special_tokens=list(vocabulary.special_tokens),
-        normalization=vocabulary.normalization,
-    )
+    return counted(vocabulary, [" ".join(chance.choices(WORDS, k=20)) for _ in range(3)])
 
 
 def words_of(tokenizer: Tokenizer, counts: Counts) -> Counter[Word]:
@@ -78,7 +47,7 @@ def specified(old: Vocabulary, counts: Counts, add: int) -> list[tuple[tuple[int
 @pytest.mark.parametrize("seed", range(40))
 def test_extending_any_vocabulary_is_as_specified(seed: int) -> None:
     chance = random.Random(seed)
-    old = random_vocabulary(chance)
+    old = random_vocabulary(chance, SPECIALS)
     counts = some_counts(chance, old)
     new = extend_vocabulary(old, counts, 9)
     learned = zip(new.merges[len(old.merges) :], new.merge_ids[len(old.merges) :], strict=True)
@@ -90,7 +59,7 @@ def test_extending_any_vocabulary_is_as_specified(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_the_new_encoding_is_the_old_one_with_the_new_merges(seed: int) -> None:
     chance = random.Random(seed)
-    old = random_vocabulary(chance)
+    old = random_vocabulary(chance, SPECIALS)
     extended = extend_vocabulary(old, some_counts(chance, old), 9)
     before, after = Tokenizer(old), Tokenizer(extended)
     new_merges = extended.merges[len(old.merges) :]
@@ -105,7 +74,7 @@ def test_the_new_encoding_is_the_old_one_with_the_new_merges(seed: int) -> None:
 def test_no_new_token_has_the_bytes_of_another() -> None:
     chance = random.Random(3)
     for _ in range(60):
-        old = random_vocabulary(chance)
+        old = random_vocabulary(chance, SPECIALS)
         new = extend_vocabulary(old, some_counts(chance, old), 12)
         learned = [new.tokens[own] for own in new.merge_ids[len(old.merges) :]]
         known = {*old.tokens.values(), *(text.encode() for text in old.special_tokens)}
@@ -116,7 +85,7 @@ def test_no_new_token_has_the_bytes_of_another() -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_truncating_keeps_the_first_merges_or_says_what_stands_in_the_way(seed: int) -> None:
     chance = random.Random(seed)
-    old = random_vocabulary(chance)
+    old = random_vocabulary(chance, SPECIALS)
     for size in range(old.sizes[0], old.sizes[-1] + 1):
         try:
             kept = old.truncate(size)
@@ -124,7 +93,7 @@ def test_truncating_keeps_the_first_merges_or_says_what_stands_in_the_way(seed: 
             message = str(reason)
             assert "stands in the way" in message
             for possible in message.split("possible are ")[1].split(" and "):
-                assert old.truncate(int(possible)).sizes[-1] <= int(possible)
+                assert old.truncate(int(possible)).sizes[-1] == int(possible)
             continue
         count = len(kept.merges)
         assert kept.merges == old.merges[:count]
@@ -132,6 +101,29 @@ def test_truncating_keeps_the_first_merges_or_says_what_stands_in_the_way(seed: 
         for word in WORDS[:200]:
             ids = Tokenizer(kept).encode(word, special="text")
             assert Tokenizer(kept).decode(ids) == word
+
+
+# The map, and another pattern
+# -----------------------------------------------------------------------------------------------
+
+
+def test_the_map_of_an_extension_is_returned_if_it_is_asked_for() -> None:
+    tok = Tokenizer.train("ab ab", 258)
+    extended, token_map = tok.extend(["abc abc"], add=2, with_map=True)
+    assert extended == tok.extend(["abc abc"], add=2)
+    assert token_map == TokenMap.between(tok, extended)
+    assert token_map.ids == {token_id: token_id for token_id in range(tok.vocab_size)}
+    assert token_map.parts == {259: (256, 99), 260: (257, 99)}
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "none"])
+def test_texts_are_cut_by_another_pattern_from_then_on(pattern: str) -> None:
+    tok = Tokenizer.train("12345 " * 3, 256, pattern="llama3")
+    extended = tok.extend(["12345 12345"], add=9, pattern=pattern)
+    assert extended.pattern == PATTERNS[pattern]
+    assert b"12345" in extended.vocabulary.tokens.values()
+    by_pattern = Counts.from_iterator(["12345 12345"], tokenizer=tok, pattern=pattern)
+    assert tok.extend(by_pattern, add=9, pattern=pattern) == extended
 
 
 # Files of other libraries

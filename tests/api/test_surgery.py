@@ -1,63 +1,24 @@
 """Tokens that leave a vocabulary, others that take their ids, and the map from old ids to new ones."""
 
-import itertools
 import json
 import random
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from bpetite import Counts, Tokenizer, TokenMap, Vocabulary
 from bpetite._encoder import encode_ordinary
 from bpetite.specification.pruning import pruned_tokens
-from bpetite.surgery import pruning
+from bpetite.surgery.pruning import Pruning
+from random_vocabularies import BYTES, counted, random_vocabulary, words_up_to
 
-BYTES = {byte: bytes([byte]) for byte in range(256)}
-LETTERS = "abc"
-WORDS = ["".join(word) for n in range(1, 8) for word in itertools.product(LETTERS, repeat=n)]
-
-
-def random_vocabulary(chance: random.Random) -> Vocabulary:
-    """Merges in any order, some of the same token or of the same rank, and perhaps tokens without a merge."""
-    tokens = dict(BYTES)
-    id_of_pair: dict[tuple[int, int], int] = {}
-    ids = iter(chance.sample(range(256, 400), 40))
-    for _ in range(chance.randrange(1, 16)):
-        usable = [own for own, token in tokens.items() if set(token) <= set(LETTERS.encode())]
-        left, right = chance.choices(usable, k=2)
-        token = tokens[left] + tokens[right]
-        if len(token) < 7 and (left, right) not in id_of_pair:
-            same = [own for own, other in tokens.items() if other == token]
-            id_of_pair[left, right] = chance.choice(same) if same else next(ids)
-            tokens[id_of_pair[left, right]] = token
-    whole_first = chance.random() < 0.5
-    if whole_first:
-        tokens[next(ids)] = b"abcabca"
-    rows = chance.sample([*id_of_pair.items()], len(id_of_pair))
-    equal_ranks = []
-    if len(rows) > 3 and chance.random() < 0.5:
-        equal_ranks = [(0, 2)] if chance.random() < 0.5 else [(1, len(rows))]
-    return Vocabulary(
-        tokens,
-        [pair for pair, _ in rows],
-        {"<s>": 1000, "<t>": 7000},
-        merge_ids=[made for _, made in rows],
-        pattern="[^ ]+| ",
-        irregular=True,
-        whole_pretoken_first=whole_first,
-        equal_ranks=equal_ranks,
-    )
-
-
-def counted(vocabulary: Vocabulary, texts: list[str]) -> Counts:
-    return Counts.from_iterator(
-        texts,
-        pattern=vocabulary.pattern,
-        dialect=vocabulary.dialect,
-        special_tokens=list(vocabulary.special_tokens),
-    )
+PARTS = pyarrow.list_(pyarrow.int64())
+WORDS = words_up_to(7)
+SPECIALS = {"<s>": 1000, "<t>": 7000}
 
 
 def specified(vocabulary: Vocabulary, word: str) -> list[int]:
@@ -77,15 +38,15 @@ def specified(vocabulary: Vocabulary, word: str) -> list[int]:
 @pytest.mark.parametrize("seed", range(60))
 def test_words_without_a_removed_token_keep_their_ids(seed: int) -> None:
     chance = random.Random(seed)
-    vocabulary = random_vocabulary(chance)
+    vocabulary = random_vocabulary(chance, SPECIALS)
     tokenizer = Tokenizer(vocabulary)
     counts = counted(vocabulary, [" ".join(chance.choices(WORDS, k=30))])
     removable = len(vocabulary.tokens) - 256
-    size = pruning.size_of(vocabulary) - chance.randrange(removable + 1)
+    size = vocabulary.sizes[-1] - chance.randrange(removable + 1)
     choices: tuple[Literal["close", "keep"], ...] = ("close", "keep")
     for ids in choices:
         smaller, token_map = tokenizer.prune(counts, size, ids=ids)
-        assert pruning.size_of(smaller.vocabulary) == size
+        assert smaller.vocabulary.sizes[-1] == size
         new_ids = [new for new in token_map.ids.values() if new is not None]
         assert new_ids == sorted(new_ids)
         if ids == "close":
@@ -99,7 +60,7 @@ def test_words_without_a_removed_token_keep_their_ids(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_the_order_in_which_tokens_leave_is_the_specified_one(seed: int) -> None:
     chance = random.Random(seed)
-    vocabulary = random_vocabulary(chance)
+    vocabulary = random_vocabulary(chance, SPECIALS)
     words = chance.choices(WORDS, k=40)
     counts = counted(vocabulary, [" ".join(words)])
     uses = dict.fromkeys(vocabulary.tokens, 0)
@@ -109,10 +70,10 @@ def test_the_order_in_which_tokens_leave_is_the_specified_one(seed: int) -> None
     ids, numbers = counts._table.uses(Tokenizer(vocabulary)._made_encoder(), num_threads=3)
     found = dict(zip(ids.tolist(), numbers.tolist(), strict=True))
     assert found == {token_id: times for token_id, times in uses.items() if times}
-    staying = pruning.staying_tokens(vocabulary)
-    number = pruning.removable(vocabulary, staying)
-    expected = pruned_tokens(uses, vocabulary.merges, vocabulary.merge_ids, staying, number)
-    assert pruning.pruned_tokens(vocabulary, found, staying, number) == expected
+    pruning = Pruning(vocabulary)
+    number = len(pruning.removable)
+    expected = pruned_tokens(uses, vocabulary.merges, vocabulary.merge_ids, pruning.staying, number)
+    assert pruning.least_used(found, number) == expected
 
 
 def test_the_least_used_goes_first_then_the_larger_id_and_uses_go_to_the_parts() -> None:
@@ -255,20 +216,21 @@ def test_a_map_is_saved_and_loaded(tmp_path: Path, name: str) -> None:
     ("changes", "reason"),
     [
         ({"kind": "x"}, "it is no token map: kind is 'x'"),
-        ({"ids": [[0]]}, "ids must be a list of pairs"),
-        ({"ids": [[0, 1], [0, 2]]}, "ids: an id appears twice"),
-        ({"ids": [[0, 1], [1, 1]]}, "two old ids have the same new id"),
-        ({"ids": [[0, -1]]}, "ids: -1 is not an id"),
-        ({"ids": [[True, 1]]}, "ids: True is not an id"),
-        ({"parts": [[9, [7]]]}, "parts: new id 9 is spelled by 7, which ids do not have"),
-        ({"parts": [[0, [0]]]}, "parts: 0 is the new id of an old token, too"),
-        ({"parts": [[9, 0]]}, "parts must be lists of ids"),
-        ({"parts": [[9, ["a"]]]}, "parts: 'a' is not an id"),
+        ({"ids": [[0, 0]]}, "ids must be an object, not a list"),
+        ({"ids": {"00": 1}}, "ids: '00' is not an id"),
+        ({"ids": {"0": 1, "1": 1}}, "two old ids have the same new id"),
+        ({"ids": {"0": -1}}, "ids: -1 is not an id"),
+        ({"ids": {"0": True}}, "ids: True is not an id"),
+        ({"ids": {"-1": 1}}, "ids: '-1' is not an id"),
+        ({"parts": {"9": [7]}}, "parts: new id 9 is spelled by 7, which ids do not have"),
+        ({"parts": {"0": [0]}}, "parts: 0 is the new id of an old token, too"),
+        ({"parts": {"9": 0}}, "parts must be lists of ids"),
+        ({"parts": {"9": ["a"]}}, "parts: 'a' is not an id"),
     ],
 )
 def test_a_broken_map_is_refused(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
     path = tmp_path / "map.json"
-    good = {"kind": "bpetite token map", "ids": [[0, 0]], "parts": []}
+    good = {"kind": "bpetite token map", "ids": {"0": 0}, "parts": {}}
     path.write_text(json.dumps({**good, **changes}))
     with pytest.raises(ValueError, match=rf"map.json: .*{reason}"):
         TokenMap.load(path)
@@ -276,6 +238,10 @@ def test_a_broken_map_is_refused(tmp_path: Path, changes: dict[str, Any], reason
 
 def test_a_broken_parquet_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "map.parquet"
+    twice = {"old_id": [0, 0], "new_id": [0, 1], "parts": pyarrow.array([None, None], PARTS)}
+    pyarrow.parquet.write_table(pyarrow.table(twice), path)
+    with pytest.raises(ValueError, match=r"map.parquet: an id appears twice"):
+        TokenMap.load(path)
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(ValueError, match=r"map.parquet: it is no token map"):
         TokenMap.load(path)

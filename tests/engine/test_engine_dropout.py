@@ -132,6 +132,13 @@ def test_a_long_pretoken_encodes_as_specified(letters: str, probability: float) 
     assert ids == specified(text, Dropout(probability, 5))
 
 
+@pytest.mark.parametrize("probability", [0.999, 0.9998, 0.99999])
+def test_merging_ends_where_very_many_candidates_are_dropped_in_a_row(probability: float) -> None:
+    text = "".join(random.Random(1).choices("etaoin", k=40_000))
+    ids = trained_encoder().with_dropout(probability, 5).encode(text)
+    assert ids == specified(text, Dropout(probability, 5))
+
+
 ALPHABET = "aé東\U0001f600 "
 
 

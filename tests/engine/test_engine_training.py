@@ -168,12 +168,9 @@ def test_tokens_that_are_taken_are_not_made(
     counts = Counts.from_iterator([corpus], pattern=r"(?s:.+)", dialect=rules)
     rows = _engine.train_merges(
         counts._table,
+        {"tie_break": rules.tie_break, "max_tokens": 44, "taken": list(taken)},
         base=bytes(range(256)),
-        tie_break=rules.tie_break,
         shared_tokens=is_shared,
-        max_tokens=44,
-        max_merges=None,
-        taken=list(taken),
     )
     pairs = [(left, right) for left, right, _ in struct.iter_unpack("=3I", rows)]
     assert tuple(pairs) == expected.merges
@@ -276,11 +273,9 @@ def train_on_bytes(
     table.add_counts(b"".join(pretokens), ends, np.array(counts, np.uint64))
     rows = _engine.train_merges(
         table,
+        {"tie_break": "largest_bytes", "max_tokens": max_tokens},
         base=bytes(range(256)),
-        tie_break="largest_bytes",
         shared_tokens=True,
-        max_tokens=max_tokens,
-        max_merges=None,
         num_threads=2,
     )
     result: list[list[int]] = np.frombuffer(rows, np.uint32).reshape(-1, 3).tolist()

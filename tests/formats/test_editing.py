@@ -90,13 +90,11 @@ def test_changed_files_give_the_ids_of_tokenizers(seed: int, tmp_path: Path) -> 
         except ValueError:
             continue
         vocabulary = tok.vocabulary
-        staying = pruning.staying_tokens(vocabulary)
-        number = chance.randrange(pruning.removable(vocabulary, staying) + 1)
+        of_all = pruning.Pruning(vocabulary)
+        number = chance.randrange(len(of_all.removable) + 1)
         uses = {own: chance.randrange(9) for own in vocabulary.tokens}
-        removed = pruning.pruned_tokens(vocabulary, uses, staying, number)
-        moved = {own: own for own in set(pruning.ids_of(vocabulary)).difference(removed)}
-        if chance.random() < 0.6:
-            moved = pruning.closed_ids(vocabulary, removed)
+        removed = of_all.least_used(uses, number)
+        _, moved = of_all.without(removed, closes=chance.random() < 0.6)
         after = joined(tok, moved, chance.choice([0, 0, 5]))
         files = edited(tok._original_of("huggingface"), after, moved)  # type: ignore[arg-type]
         theirs = tokenizers.Tokenizer.from_str(files.content.decode("utf-8"))

@@ -20,6 +20,7 @@ from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.peers import compared_with
 from bpetite.interfaces.huggingface import accelerate
 from bpetite.specification.character_encoder import encode as specified
+from text_checks import check_fitting, check_growing, check_stream_of_ids
 
 pytestmark = pytest.mark.peers
 
@@ -112,34 +113,19 @@ def test_random_texts_have_the_ids_of_tokenizers(both: Any) -> None:
 def test_parts_of_texts_fit_as_they_do_when_every_length_is_tried(both: Any) -> None:
     _, tokenizer, _ = both
     for text in [WORDS, "lower  lowest?", TEXTS[-2], TEXTS[-3]]:
-        for most in (1, 3, 10):
-            fitting = [end for end in range(len(text) + 1) if tokenizer.count(text[:end]) <= most]
-            assert tokenizer.fit(text, most) == text[: max(fitting)]
-        for chunk in tokenizer.chunks(text, 30):
-            assert chunk.ids == tokenizer.encode(chunk.text)
-            assert chunk.text == text[chunk.start : chunk.end]
+        check_fitting(tokenizer, text)
 
 
 def test_growing_texts_and_streams_have_the_ids_of_the_whole(both: Any) -> None:
     _, tokenizer, _ = both
     for text in TEXTS:
-        growing = tokenizer.growing()
-        for end, character in enumerate(text, 1):
-            growing.append(character)
-            if end < 60 or end % 7 == 0 or end == len(text):
-                assert list(growing.ids) == tokenizer.encode(text[:end])
-        growing.truncate(len(text) // 2)
-        assert list(growing.ids) == tokenizer.encode(text[: len(text) // 2])
-        assert list(tokenizer.encode_iterable(list(text))) == tokenizer.encode(text)
+        check_growing(tokenizer, text)
 
 
 def test_a_stream_of_ids_has_the_text_of_all(both: Any) -> None:
     _, tokenizer, _ = both
     for text in TEXTS:
-        ids = tokenizer.encode(text)
-        stream = tokenizer.decode_stream()
-        pieces = [stream.push(token_id) for token_id in ids]
-        assert "".join([*pieces, stream.finish()]) == tokenizer.decode(ids, errors="replace")
+        check_stream_of_ids(tokenizer, text)
 
 
 def test_the_artifact_and_the_file_hold_all_of_it(both: Any, tmp_path: Path) -> None:

@@ -12,7 +12,17 @@ import pyarrow.parquet
 import pytest
 
 import bpetite
-from bpetite import Comparison, Counts, Dialect, TextColumn, Tokenizer, TokenMap, Vocabulary, corpus
+from bpetite import (
+    Comparison,
+    Counts,
+    Dialect,
+    Superwords,
+    TextColumn,
+    Tokenizer,
+    TokenMap,
+    Vocabulary,
+    corpus,
+)
 from bpetite._internal.arguments import UnknownTokenError
 
 TEXT = "the cat sat on the mat, the cat sat on the hat"
@@ -56,6 +66,7 @@ MERGING: dict[str, Any] = {
     "max_words": 3,
     "without": [": "],
     "whole_characters": True,
+    "superwords": None,
     **LIMITS,
 }
 MEASURING: dict[str, Any] = {"special": "text", "num_threads": 1, "reading": corpus.Reading()}
@@ -277,6 +288,10 @@ VALID: dict[str, Valid] = {
     "Counts.merge": (Counts.merge, {"parts": [COUNTS], "memory_limit": "1GB"}),
     "Counts.save": (COUNTS.save, {"path": WRITTEN, "overwrite": False, **THREADS}),
     "Counts.weighted": (COUNTS.weighted, {"weight": 2, "source": "x"}),
+    "Superwords": (
+        Superwords,
+        {"at": 300, "pattern": "superwords", "max_words": 4, "without": [": "], "counts": None},
+    ),
     "Vocabulary": (Vocabulary, VOCABULARY),
     "Vocabulary.extended": (TRAINED.vocabulary.extended, {"ids": range(256), "rows": []}),
     "Vocabulary.from_merges": (

@@ -54,7 +54,7 @@ const BYTES_PER_BYTE: usize = size_of::<PlacedToken>() + size_of::<u32>() + 2 * 
 /// Memory that is reused from one pretoken to the next.
 pub struct Scratch {
     short: Box<[ShortPretoken; 1]>,
-    heap: BinaryHeap<Reverse<u64>>,
+    heap: BinaryHeap<Candidate>,
     placed: Vec<PlacedToken>,
     window: Vec<u32>,
 }
@@ -85,6 +85,10 @@ impl Scratch {
     }
 }
 
+/// A pair of tokens that merge, on a heap: the rank in the highest bits, then the place, so that the
+/// lowest rank is on top, leftmost first.
+pub type Candidate = Reverse<u64>;
+
 /// A token at the place of its first byte, and where the one before it begins.
 #[derive(Clone, Copy)]
 struct PlacedToken {
@@ -103,9 +107,7 @@ pub struct Merger<'a, 'p> {
 impl Merger<'_, '_> {
     /// Appends the ids of a pretoken.
     pub fn merge(&mut self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()> {
-        if pretoken.len() >= LARGE {
-            memory::ensure(pretoken.len().saturating_mul(BYTES_PER_BYTE))?;
-        }
+        self.check_memory(pretoken)?;
         let mut rest = pretoken;
         while !rest.is_empty() {
             let unmerged = self.scratch.short[0].merge_stretches(self.merges, rest, ids);
@@ -118,6 +120,14 @@ impl Merger<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Checks that there is memory for a pretoken, if it is long.
+    pub fn check_memory(&self, pretoken: &[u8]) -> Result<()> {
+        if pretoken.len() < LARGE {
+            return Ok(());
+        }
+        memory::ensure(pretoken.len().saturating_mul(BYTES_PER_BYTE))
     }
 
     /// Merges a pretoken whose first `done` bytes alone have the ids `earlier`. Returns how many of
@@ -189,7 +199,9 @@ impl Merger<'_, '_> {
                     &mut window,
                 );
             } else {
-                self.merge_with_heap(&pretoken[start..end], &mut window)?;
+                let bytes = pretoken[start..end].iter();
+                window.extend(bytes.map(|&byte| self.merges.base(byte)));
+                self.merge_with_heap(&mut window, BinaryHeap::pop)?;
             }
             // A window from the beginning replaces all that is done.
             let shared =
@@ -230,13 +242,29 @@ impl Merger<'_, '_> {
         None
     }
 
-    /// Appends the ids of any number of bytes below 4 GiB.
-    pub fn merge_with_heap(&mut self, bytes: &[u8], ids: &mut Vec<u32>) -> Result<()> {
-        let length = u32::try_from(bytes.len()).map_err(|_| {
-            Error::Value(format!("a pretoken of {} bytes is too long", bytes.len()))
-        })?;
+    /// Merges tokens further.
+    pub fn merge_tokens(&mut self, ids: &mut Vec<u32>) -> Result<()> {
+        if ids.len() > SHORT {
+            return self.merge_with_heap(ids, BinaryHeap::pop);
+        }
+        self.scratch.short[0].merge_tokens(self.merges, ids);
+        Ok(())
+    }
+
+    /// Merges the tokens of a pretoken of less than 4 GiB further, each time at the candidate that
+    /// `take` takes from the heap, until it takes none.
+    pub fn merge_with_heap(
+        &mut self,
+        ids: &mut Vec<u32>,
+        mut take: impl FnMut(&mut BinaryHeap<Candidate>) -> Option<Candidate>,
+    ) -> Result<()> {
+        self.place(ids)?;
         let Self { merges, tokens, .. } = *self;
         let Scratch { heap, placed, .. } = &mut *self.scratch;
+        let length = placed.len();
+        if u32::try_from(length).is_err() {
+            return Err(Error::Value(format!("a pretoken of {length} bytes is too long")));
+        }
         let after =
             |placed: &[PlacedToken], place: usize| place + length_of(placed[place].id, tokens);
         // The merge of the token at a place and the next one.
@@ -250,18 +278,12 @@ impl Merger<'_, '_> {
                 heap.push(Reverse(u64::from(merge.rank()) << 32 | place as u64));
             }
         };
-        placed.clear();
-        let single = |(place, &byte): (u32, &u8)| PlacedToken {
-            id: merges.base(byte),
-            previous: place.wrapping_sub(1),
-        };
-        placed.extend((0..length).zip(bytes).map(single));
         heap.clear();
-        for place in 0..bytes.len() {
+        for place in 0..placed.len() {
             offer(heap, placed, place);
         }
         let mut steps = 0;
-        while let Some(Reverse(entry)) = heap.pop() {
+        while let Some(Reverse(entry)) = take(heap) {
             steps += 1;
             if steps % HEAP_STEPS == 0 {
                 self.pulse.check()?;
@@ -284,10 +306,31 @@ impl Merger<'_, '_> {
                 offer(heap, placed, placed[place].previous as usize);
             }
         }
+        ids.clear();
         let mut place = 0;
         while place < placed.len() {
             ids.push(placed[place].id);
             place = after(placed, place);
+        }
+        Ok(())
+    }
+
+    /// Puts tokens to the places of their first bytes.
+    fn place(&mut self, ids: &[u32]) -> Result<()> {
+        let length: usize = ids.iter().map(|&id| length_of(id, self.tokens)).sum();
+        if u32::try_from(length).is_err() {
+            return Err(Error::Value(format!("a pretoken of {length} bytes is too long")));
+        }
+        let placed = &mut self.scratch.placed;
+        placed.clear();
+        memory::reserve(placed, length)?;
+        let mut previous = 0;
+        for &id in ids {
+            let start = placed.len();
+            placed.push(PlacedToken { id, previous });
+            let nothing = PlacedToken { id: NO_ID, previous };
+            placed.resize(start + length_of(id, self.tokens), nothing);
+            previous = start as u32;
         }
         Ok(())
     }
@@ -347,6 +390,19 @@ impl ShortPretoken {
             bytes = &bytes[length..];
         }
         bytes
+    }
+
+    /// Merges some tokens, from one to `SHORT`, further.
+    fn merge_tokens(&mut self, merges: &Merges, ids: &mut Vec<u32>) {
+        self.length = ids.len();
+        self.starts = u64::MAX >> (SHORT - self.length);
+        self.ids[..self.length].copy_from_slice(ids);
+        for (place, pair) in ids.windows(2).enumerate() {
+            self.merges[place] = merges.pairs.get(pair[0], pair[1]).at(place);
+        }
+        while self.step(merges) {}
+        ids.clear();
+        self.append_to(ids);
     }
 
     /// Loads bytes up to the first place to cut, and returns their number; `None` if there are none

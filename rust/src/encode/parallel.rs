@@ -113,7 +113,7 @@ impl Encoder {
                 for (text, part) in job {
                     let choice = choices[text.min(choices.len() - 1)];
                     let (ids, workspace) = (&mut done.ids, &mut workspace);
-                    if let Some(dropout) = &self.dropout {
+                    if let Some(dropout) = self.dropout {
                         let of_text = dropout.of_text(text);
                         self.encode_dropping(part, choice, of_text, ids, workspace, pulse)?;
                     } else {

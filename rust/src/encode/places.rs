@@ -11,10 +11,9 @@
 use std::ops::Range;
 use std::slice::Iter;
 
-use super::dropout::{DropoutScratch, TextDropout};
 use super::{
-    Choice, ChoicePart, Encoder, Model, NO_ID, Section, SectionPlaces, Special, Stretch, Unknown,
-    Workspace,
+    Choice, ChoicePart, Dropout, Encoder, Model, NO_ID, Section, SectionPlaces, Special, Stretch,
+    Unknown, Workspace,
 };
 use crate::error::{Error, Result};
 use crate::memory;
@@ -252,7 +251,7 @@ impl Model {
         &self,
         prepared: &Prepared,
         (unknown, workspace): &mut (Unknown, Workspace),
-        dropout: Option<TextDropout>,
+        dropout: Option<Dropout>,
         ids: &mut Iter<u32>,
         spans: &mut Vec<Span>,
         pulse: &mut Pulse,
@@ -262,13 +261,11 @@ impl Model {
         let text = prepared.text().as_bytes();
         let mut scanner = self.pattern.scan(prepared);
         let mut start = 0;
-        let mut scratch = DropoutScratch::default();
         while scanner.fill(batch, pulse)? > 0 {
             for &end in batch.ends() {
                 let pretoken = &text[start..end];
                 if let Some(dropout) = dropout {
-                    let draws = dropout.of_pretoken(start);
-                    self.merge_some(pretoken, draws, &mut scratch, misses, pulse)?;
+                    self.merge_some(pretoken, dropout.behind(start), misses, pulse)?;
                 } else {
                     self.merge_tokens(pretoken, misses, pulse)?;
                 }
@@ -375,7 +372,7 @@ struct SpanFinder<'m, 'i> {
     /// Where bytes may be unknown, pretokens are merged again, ...
     again: Option<(Unknown, Workspace)>,
     /// ... with the dropout of the next section.
-    dropout: Option<TextDropout<'m>>,
+    dropout: Option<Dropout>,
 }
 
 impl<'m, 'i> SpanFinder<'m, 'i> {
@@ -387,7 +384,7 @@ impl<'m, 'i> SpanFinder<'m, 'i> {
             Some(unknown) => Some((unknown, Workspace::new()?)),
             None => None,
         };
-        let dropout = encoder.dropout.as_ref().map(|dropout| dropout.of_text(0));
+        let dropout = encoder.dropout;
         Ok(Self { model, ids, spans, again, dropout })
     }
 

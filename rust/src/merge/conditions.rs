@@ -29,9 +29,10 @@ pub struct Conditions {
 impl Conditions {
     /// Whether there is any condition.
     pub fn any(&self) -> bool {
-        let are_texts_excluded = !self.without.is_empty();
-        let is_limited = self.max_words.is_some();
-        are_texts_excluded || is_limited || self.whole_characters || self.taken.is_some()
+        self.max_words.is_some()
+            || !self.without.is_empty()
+            || self.whole_characters
+            || self.taken.is_some()
     }
 
     /// Whether the token of a pair fulfils all conditions. If there is any, the bytes of tokens
@@ -47,7 +48,8 @@ impl Conditions {
         Ok(self.allow_token(&token))
     }
 
-    fn allow_token(&self, token: &[u8]) -> bool {
+    /// Whether a token with these bytes fulfils all conditions.
+    pub fn allow_token(&self, token: &[u8]) -> bool {
         if self.max_words.is_some_and(|most| words(token) > most) {
             return false;
         }
@@ -57,7 +59,7 @@ impl Conditions {
         if self.whole_characters && !is_of_whole_characters(token) {
             return false;
         }
-        !self.taken.as_ref().is_some_and(|taken| taken.contains(token))
+        self.taken.as_ref().is_none_or(|taken| !taken.contains(token))
     }
 
     /// Whether a pair that was allowed when it was counted may be refused now.

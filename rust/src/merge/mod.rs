@@ -52,12 +52,13 @@ mod tuning;
 mod tests;
 
 use crate::error::Result;
+use crate::memory;
 use crate::watch::Pulse;
 use tokens::{Code, Tokens};
 
 pub use conditions::{Conditions, Texts};
 pub use queue::TieBreak;
-pub use seams::{LongWords, learn_from_long_words};
+pub use seams::learn_from_long_words;
 pub use trainer::Training;
 pub use tuning::Tuning;
 
@@ -118,13 +119,56 @@ pub trait Words: Send + Sync {
 }
 
 /// Words made of symbol numbers.
-pub struct SymbolWords<'a, Word> {
-    pub words: &'a [Word],
-    /// The count of each word.
-    pub counts: &'a [u64],
+#[derive(Debug, Default)]
+pub struct SymbolWords {
+    symbols: Vec<u32>,
+    lengths: Vec<u32>,
+    counts: Vec<u64>,
 }
 
-impl<Word: AsRef<[u32]> + Sync> Words for SymbolWords<'_, Word> {
+impl SymbolWords {
+    /// Adds a word.
+    pub fn add(&mut self, word: &[u32], count: u64) -> Result<()> {
+        let start = self.symbols.len();
+        memory::extend(&mut self.symbols, word)?;
+        self.end_word(start, count)?;
+        Ok(())
+    }
+
+    /// Adds a symbol to the word that is not ended yet.
+    pub fn push(&mut self, symbol: u32) -> Result<()> {
+        memory::push(&mut self.symbols, symbol)
+    }
+
+    /// Ends the word that began behind the first `start` symbols, and returns where the next one
+    /// begins. A single symbol has no pair, and is left out.
+    pub fn end_word(&mut self, start: usize, count: u64) -> Result<usize> {
+        let length = self.symbols.len() - start;
+        if length < 2 {
+            self.symbols.truncate(start);
+            return Ok(start);
+        }
+        memory::push(&mut self.lengths, length as u32)?;
+        memory::push(&mut self.counts, count)?;
+        Ok(self.symbols.len())
+    }
+
+    /// The number of symbols.
+    pub fn size(&self) -> usize {
+        self.symbols.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u32], u64)> {
+        let mut rest = &self.symbols[..];
+        self.lengths.iter().zip(&self.counts).map(move |(&length, &count)| {
+            let (word, others) = rest.split_at(length as usize);
+            rest = others;
+            (word, count)
+        })
+    }
+}
+
+impl Words for SymbolWords {
     type Unit = u32;
 
     fn symbol(&self, unit: u32) -> u32 {
@@ -132,9 +176,9 @@ impl<Word: AsRef<[u32]> + Sync> Words for SymbolWords<'_, Word> {
     }
 
     fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
-        for (word, &count) in self.words.iter().zip(self.counts) {
-            pulse.beat(word.as_ref().len())?;
-            each(word.as_ref(), count)?;
+        for (word, count) in self.iter() {
+            pulse.beat(word.len())?;
+            each(word, count)?;
         }
         Ok(())
     }

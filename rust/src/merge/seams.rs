@@ -10,89 +10,23 @@
 //! runs            of the king x 3
 //! ```
 //!
-//! If the best pair falls below the bound before there are enough merges, those that were made are
-//! applied to the whole words, and these are cut again with a lower bound.
+//! If the best pair falls below the bound before there are enough merges, words are cut again with a
+//! lower bound, and all merges are learned again.
 //!
 //! The neighbours are counted in a table without keys: pairs of the same place share a counter,
 //! which can only be too high, so that fewer places are cut than could be.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pairs::key_of;
-use super::{MergeRow, Rules, Training, Tuning, Visit, Words};
+use super::{MergeRow, Rules, SymbolWords, Training, Tuning};
 use crate::error::Result;
 use crate::key::HashSeed;
 use crate::key::hasher::Keyed;
 use crate::memory;
 use crate::watch::{Pulse, Watch};
 use crate::workers;
-
-/// Words of symbols, with their counts.
-#[derive(Debug, Default)]
-pub struct LongWords {
-    symbols: Vec<u32>,
-    lengths: Vec<u32>,
-    counts: Vec<u64>,
-}
-
-impl LongWords {
-    /// Adds a symbol to the word that is not ended yet.
-    pub fn push(&mut self, symbol: u32) -> Result<()> {
-        memory::push(&mut self.symbols, symbol)
-    }
-
-    /// Ends the word that began behind the first `start` symbols, and returns where the next one
-    /// begins. A single symbol has no pair, and is left out.
-    pub fn end_word(&mut self, start: usize, count: u64) -> Result<usize> {
-        let length = self.symbols.len() - start;
-        if length < 2 {
-            self.symbols.truncate(start);
-            return Ok(start);
-        }
-        memory::push(&mut self.lengths, length as u32)?;
-        memory::push(&mut self.counts, count)?;
-        Ok(self.symbols.len())
-    }
-
-    /// The number of symbols.
-    pub fn size(&self) -> usize {
-        self.symbols.len()
-    }
-
-    fn add(&mut self, word: &[u32], count: u64) -> Result<()> {
-        let start = self.symbols.len();
-        memory::extend(&mut self.symbols, word)?;
-        self.end_word(start, count)?;
-        Ok(())
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (&[u32], u64)> {
-        let mut rest = &self.symbols[..];
-        self.lengths.iter().zip(&self.counts).map(move |(&length, &count)| {
-            let (word, others) = rest.split_at(length as usize);
-            rest = others;
-            (word, count)
-        })
-    }
-}
-
-impl Words for LongWords {
-    type Unit = u32;
-
-    fn symbol(&self, unit: u32) -> u32 {
-        unit
-    }
-
-    fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u32>) -> Result<()> {
-        for (word, count) in self.iter() {
-            pulse.beat(word.len())?;
-            each(word, count)?;
-        }
-        Ok(())
-    }
-}
 
 /// Fewer symbols than this are not cut: they take little memory as they are.
 const WORTH_CUTTING: usize = if cfg!(test) { 2 } else { 1 << 22 };
@@ -106,47 +40,26 @@ const LOWERED: u64 = 4;
 
 /// Learns merges of words whose symbols are those of `symbols`.
 pub fn learn_from_long_words(
-    mut parts: Vec<LongWords>,
+    parts: Vec<SymbolWords>,
     symbols: &[&[u8]],
     rules: &Rules,
     tuning: Tuning,
     watch: &mut dyn Watch,
 ) -> Result<Vec<MergeRow>> {
-    let mut rules = rules.clone();
-    let mut symbols: Vec<Vec<u8>> = symbols.iter().map(|symbol| symbol.to_vec()).collect();
-    let mut rows = Vec::new();
-    let mut bound = None;
+    let symbols = symbols.iter().copied();
+    if parts.iter().map(SymbolWords::size).sum::<usize>() < WORTH_CUTTING {
+        return Training::new(symbols, parts, rules, tuning, watch)?.train(watch);
+    }
+    let neighbours = Neighbours::count(&parts, tuning.threads, &mut Pulse::of(watch))?;
+    let mut least = neighbours.bound(rules.max_tokens);
     loop {
-        let last = parts.iter().map(LongWords::size).sum::<usize>() < WORTH_CUTTING;
-        let runs = if last {
-            rules.least = 1;
-            std::mem::take(&mut parts)
-        } else {
-            let mut pulse = Pulse::of(watch);
-            let neighbours = Neighbours::count(&parts, tuning.threads, &mut pulse)?;
-            let highest = bound.map_or(u64::MAX, |bound: u64| bound / LOWERED);
-            rules.least = neighbours.bound(rules.max_tokens).min(highest).max(1);
-            bound = Some(rules.least);
-            cut(&parts, &neighbours, rules.least, tuning.threads, &mut pulse)?
-        };
-        let spelled = symbols.iter().map(|symbol| &symbol[..]);
-        let learned = Training::new(spelled, runs, &rules, tuning, watch)?.train(watch)?;
-        for &[left, right, result] in &learned {
-            if result as usize == symbols.len() {
-                symbols.push([&symbols[left as usize][..], &symbols[right as usize]].concat());
-                rules.conditions.note(&symbols[result as usize]);
-            }
+        let runs = cut(&parts, &neighbours, least, tuning.threads, &mut Pulse::of(watch))?;
+        let rules = Rules { least, ..rules.clone() };
+        let merges = Training::new(symbols.clone(), runs, &rules, tuning, watch)?.train(watch)?;
+        if least == 1 || rules.max_tokens == Some(merges.len() as u64) {
+            return Ok(merges);
         }
-        let remaining = rules.max_tokens.map(|most| most - learned.len() as u64);
-        memory::extend(&mut rows, &learned)?;
-        if last || rules.least == 1 || remaining == Some(0) {
-            return Ok(rows);
-        }
-        rules.max_tokens = remaining;
-        let mut pulse = Pulse::of(watch);
-        parts = workers::each(tuning.threads, parts, &mut pulse, |words, pulse| {
-            applied(&words, &learned, pulse)
-        })?;
+        least = (least / LOWERED).max(1);
     }
 }
 
@@ -168,8 +81,8 @@ const MOST_COUNTERS: usize = 1 << 26;
 const MOST: u64 = 1 << 32;
 
 impl Neighbours {
-    fn count(parts: &[LongWords], threads: usize, pulse: &mut Pulse<'_>) -> Result<Self> {
-        let symbols: usize = parts.iter().map(LongWords::size).sum();
+    fn count(parts: &[SymbolWords], threads: usize, pulse: &mut Pulse<'_>) -> Result<Self> {
+        let symbols: usize = parts.iter().map(SymbolWords::size).sum();
         let size = (symbols / SYMBOLS_FOR_COUNTER).next_power_of_two().clamp(1 << 8, MOST_COUNTERS);
         let counters = memory::gathered((0..size).map(|_| AtomicU64::new(0)))?;
         let neighbours = Self { counters, seed: HashSeed::of_process() };
@@ -216,16 +129,16 @@ const PARTS: usize = 16;
 
 /// Cuts words where neighbours are rarer than a bound, and counts equal runs once.
 fn cut(
-    parts: &[LongWords],
+    parts: &[SymbolWords],
     neighbours: &Neighbours,
     bound: u64,
     threads: usize,
     pulse: &mut Pulse<'_>,
-) -> Result<Vec<LongWords>> {
+) -> Result<Vec<SymbolWords>> {
     let hasher = Keyed::default();
     let part_of = |run: &[u32]| std::hash::BuildHasher::hash_one(&hasher, run) as usize % PARTS;
     let pieces = workers::each(threads, parts, pulse, |words, pulse| {
-        let mut runs: Vec<LongWords> = (0..PARTS).map(|_| LongWords::default()).collect();
+        let mut runs: Vec<SymbolWords> = (0..PARTS).map(|_| SymbolWords::default()).collect();
         for (word, count) in words.iter() {
             pulse.beat(word.len())?;
             let stays = |left: &u32, right: &u32| {
@@ -244,60 +157,10 @@ fn cut(
             let sum = count_of.entry(run).or_insert(0);
             *sum = super::pairs::sum(*sum, count)?;
         }
-        let mut distinct = LongWords::default();
+        let mut distinct = SymbolWords::default();
         for (run, count) in count_of {
             distinct.add(run, count)?;
         }
         Ok(distinct)
     })
 }
-
-/// Applies merges to words, always the first in the order of rank.
-fn applied(words: &LongWords, merges: &[MergeRow], pulse: &mut Pulse<'_>) -> Result<LongWords> {
-    let mut rank_of: HashMap<u64, usize, Keyed> = HashMap::default();
-    for (rank, &[left, right, _]) in merges.iter().enumerate() {
-        rank_of.entry(key_of(left, right)).or_insert(rank);
-    }
-    let mut merged = LongWords::default();
-    let mut word = Vec::new();
-    let mut queue = BinaryHeap::new();
-    for (before, count) in words.iter() {
-        pulse.beat(before.len())?;
-        word.clear();
-        memory::extend(&mut word, before)?;
-        for (place, [left, right]) in neighbours_in(before).enumerate() {
-            if let Some(&rank) = rank_of.get(&key_of(left, right)) {
-                queue.push(Reverse((rank, place)));
-            }
-        }
-        // The symbol at a place is merged with the next one that is there: others are gaps.
-        let next_of = |word: &[u32], place: usize| {
-            let rest = word.iter().enumerate().skip(place + 1);
-            rest.map(|(at, &symbol)| (at, symbol)).find(|&(_, symbol)| symbol != GAP)
-        };
-        while let Some(Reverse((rank, place))) = queue.pop() {
-            let [left, right, result] = merges[rank];
-            let Some((next, symbol)) = next_of(&word, place) else { continue };
-            if word[place] != left || symbol != right {
-                continue;
-            }
-            word[place] = result;
-            word[next] = GAP;
-            let before = word[..place].iter().rposition(|&symbol| symbol != GAP);
-            for (at, pair) in [
-                (before, before.map(|at| key_of(word[at], result))),
-                (Some(place), next_of(&word, place).map(|(_, symbol)| key_of(result, symbol))),
-            ] {
-                if let (Some(at), Some(&rank)) = (at, pair.and_then(|pair| rank_of.get(&pair))) {
-                    queue.push(Reverse((rank, at)));
-                }
-            }
-        }
-        word.retain(|&symbol| symbol != GAP);
-        merged.add(&word, count)?;
-    }
-    Ok(merged)
-}
-
-/// Stands where the right token of a pair began.
-const GAP: u32 = u32::MAX;

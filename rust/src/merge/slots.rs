@@ -408,7 +408,8 @@ mod tests {
     fn slots_are_widened_in_place() {
         for len in [2, 3, 7, 8, 63, 64, 65, 200, 5000] {
             let symbols: Vec<u32> = (65_300..65_534).cycle().take(len).collect();
-            let words = SymbolWords { words: std::slice::from_ref(&symbols), counts: &[1] };
+            let mut words = SymbolWords::default();
+            words.add(&symbols, 1).unwrap();
             let spans = vec![1; 1 << 16];
             let mut watch = Unwatched;
             let mut pulse = Pulse::of(&mut watch);

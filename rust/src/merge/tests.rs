@@ -7,9 +7,7 @@ use super::slots::{Layout, Slots};
 use super::tokens::{BOUNDARY, FIRST, HOLE, Tokens};
 use super::trainer::Training;
 use super::tuning::Tuning;
-use super::{
-    Conditions, LongWords, MergeRow, Rules, SymbolWords, Texts, TieBreak, learn_from_long_words,
-};
+use super::{Conditions, MergeRow, Rules, SymbolWords, Texts, TieBreak, learn_from_long_words};
 use crate::error::{Error, Result};
 use crate::watch::{Pulse, Stage, Unwatched, Watch};
 
@@ -131,7 +129,7 @@ fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules) -> Vec<MergeR
     let mut words = corpus.clone();
     let base = tokens.len();
     let mut merges: Vec<MergeRow> = Vec::new();
-    let mut made: Vec<Vec<u8>> = Vec::new();
+    let mut conditions = rules.conditions.clone();
     while rules.max_merges.is_none_or(|most| (merges.len() as u64) < most)
         && rules.max_tokens.is_none_or(|most| ((tokens.len() - base) as u64) < most)
     {
@@ -145,7 +143,7 @@ fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules) -> Vec<MergeR
         let longest = rules.max_token_length.unwrap_or(u64::MAX);
         counts.retain(|&(left, right), count| {
             let token = [bytes(left), bytes(right)].concat();
-            *count > 0 && token.len() as u64 <= longest && fulfils(&token, &rules.conditions, &made)
+            *count > 0 && token.len() as u64 <= longest && conditions.allow_token(&token)
         });
         let Some(&highest) = counts.values().max() else { break };
         let tied: Vec<(u32, u32)> =
@@ -160,7 +158,7 @@ fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules) -> Vec<MergeR
         let joined = [bytes(best.0), bytes(best.1)].concat();
         let known = tokens.iter().position(|token| rules.shared_tokens && *token == joined);
         let result = known.unwrap_or(tokens.len()) as u32;
-        made.push(joined.clone());
+        conditions.note(&joined);
         if known.is_none() {
             tokens.push(joined);
         }
@@ -170,21 +168,6 @@ fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules) -> Vec<MergeR
         merges.push([best.0, best.1, result]);
     }
     merges
-}
-
-fn fulfils(token: &[u8], conditions: &Conditions, made: &[Vec<u8>]) -> bool {
-    let text = String::from_utf8_lossy(token);
-    let words = text.split(' ').filter(|word| !word.is_empty()).count() as u64;
-    let excluded = conditions.without.iter();
-    let mut excluded = excluded.map(|part| token.windows(part.len()).any(|window| window == part));
-    // Of characters that are not ASCII, the tests only have `é`: a half of it is replaced.
-    let is_whole = !text.contains('\u{FFFD}') || token == [0xC3];
-    let is_taken =
-        |taken: &Texts| taken.contains(token) || made.iter().any(|earlier| earlier == token);
-    conditions.max_words.is_none_or(|most| words <= most)
-        && !excluded.any(|is_in| is_in)
-        && (is_whole || !conditions.whole_characters)
-        && !conditions.taken.as_ref().is_some_and(is_taken)
 }
 
 fn replace(word: &mut Vec<u32>, pair: (u32, u32), result: u32) {
@@ -202,16 +185,24 @@ fn replace(word: &mut Vec<u32>, pair: (u32, u32), result: u32) {
     *word = replaced;
 }
 
+/// The words of a corpus, in some parts.
+fn in_parts(corpus: &[(Vec<u32>, u64)], number: usize) -> Vec<SymbolWords> {
+    let of_each = corpus.len().div_ceil(number).max(1);
+    let part_of = |words: &[(Vec<u32>, u64)]| {
+        let mut part = SymbolWords::default();
+        words.iter().for_each(|(word, count)| part.add(word, *count).unwrap());
+        part
+    };
+    corpus.chunks(of_each).map(part_of).collect()
+}
+
 fn train_engine(
     symbols: &[&[u8]],
     corpus: &Corpus,
     rules: &Rules,
     tuning: Tuning,
 ) -> Result<Vec<MergeRow>> {
-    let (words, counts): (Vec<Vec<u32>>, Vec<u64>) = corpus.iter().cloned().unzip();
-    let of_each = words.len().div_ceil(tuning.threads).max(1);
-    let parts = words.chunks(of_each).zip(counts.chunks(of_each));
-    let parts = parts.map(|(words, counts)| SymbolWords { words, counts }).collect();
+    let parts = in_parts(corpus, tuning.threads);
     Training::new(symbols.iter().copied(), parts, rules, tuning, &mut Unwatched)?
         .train(&mut Unwatched)
 }
@@ -342,37 +333,20 @@ fn bounds_on_merges_tokens_and_lengths_hold() {
     }
 }
 
-/// Conditions of each kind, or of several at once, on tokens of `a`, a space and the bytes of `é`.
-fn conditions(dice: &mut Dice) -> Conditions {
-    let mut chosen = Conditions::default();
-    while !chosen.any() {
-        if dice.below(3) == 0 {
-            chosen.max_words = Some(dice.below(4));
-        }
-        if dice.below(3) == 0 {
-            let texts = [&b"aa"[..], b" a", b"a", b"a a", b"\xA9", b"  "];
-            let count = 1 + dice.below(2);
-            let pick = |_| texts[dice.below(texts.len() as u64) as usize].to_vec();
-            chosen.without = (0..count).map(pick).collect();
-        }
-        chosen.whole_characters = dice.below(3) == 0;
-        if dice.below(3) == 0 {
-            let mut taken = Texts::default();
-            taken.extend([&b"aa"[..], b"a a", "é".as_bytes()].map(<[u8]>::to_vec));
-            chosen.taken = Some(taken);
-        }
-    }
-    chosen
-}
-
 #[test]
 fn conditions_on_the_bytes_of_tokens_hold() {
     let symbols: [&[u8]; 4] = [b"a", b" ", b"\xC3", b"\xA9"];
+    let taken: Texts = [b"aa", b"a "].map(|token| token.to_vec()).into_iter().collect();
     let mut dice = Dice(8);
     for _ in 0..3000 {
         let corpus = dice.corpus(4, 12, 14, 5);
         let mut rules = rules(TIES[dice.below(3) as usize], dice.below(2) == 1);
-        rules.conditions = conditions(&mut dice);
+        rules.conditions = match dice.below(4) {
+            0 => Conditions { max_words: Some(dice.below(4)), ..Conditions::default() },
+            1 => Conditions { without: vec![b" a".to_vec()], ..Conditions::default() },
+            2 => Conditions { whole_characters: true, ..Conditions::default() },
+            _ => Conditions { taken: Some(taken.clone()), ..Conditions::default() },
+        };
         if dice.below(2) == 0 {
             rules.max_tokens = Some(dice.below(12));
         }
@@ -417,18 +391,6 @@ fn pairs_far_rarer_than_the_next_threshold_are_still_merged() {
     }
 }
 
-/// The words of a corpus, in two parts.
-fn long_words(corpus: &Corpus) -> Vec<LongWords> {
-    let mut parts = vec![LongWords::default(), LongWords::default()];
-    for (number, (word, count)) in corpus.iter().enumerate() {
-        let part = &mut parts[number % 2];
-        let start = part.size();
-        word.iter().for_each(|&symbol| part.push(symbol).unwrap());
-        part.end_word(start, *count).unwrap();
-    }
-    parts
-}
-
 #[test]
 fn long_words_that_are_cut_give_the_same_merges() {
     let symbols: [&[u8]; 6] = [b"a", b"b", b"c", b"ab", b"bc", b" "];
@@ -439,7 +401,7 @@ fn long_words_that_are_cut_give_the_same_merges() {
         rules.max_tokens = Some(dice.below(16));
         rules.conditions.taken = Some(symbols.iter().map(|symbol| symbol.to_vec()).collect());
         let tuning = THREADED[dice.below(3) as usize];
-        let words = long_words(&corpus);
+        let words = in_parts(&corpus, 2);
         let learned =
             learn_from_long_words(words, &symbols, &rules, tuning, &mut Unwatched).unwrap();
         assert_eq!(learned, train_afresh(&symbols, &corpus, &rules), "{corpus:?} {rules:?}");
@@ -451,7 +413,8 @@ fn the_example_of_the_header_is_true() {
     let (bar, hole, a, b, c) = (BOUNDARY, HOLE, FIRST, FIRST + 1, FIRST + 2);
     let (ab, abab) = (FIRST + 3, FIRST + 4);
     let slots_after = |merges: &[(u32, u32)]| {
-        let words = SymbolWords { words: &[vec![0, 1, 0, 1], vec![2, 0, 1]], counts: &[5, 2] };
+        let corpus = [(vec![0, 1, 0, 1], 5), (vec![2, 0, 1], 2)];
+        let words = in_parts(&corpus, 1).remove(0);
         let mut tokens = Tokens::new(ABCD[..3].iter().copied(), false, false).unwrap();
         let mut watch = Unwatched;
         let mut pulse = Pulse::of(&mut watch);
@@ -534,10 +497,10 @@ fn a_watcher_stops_training() {
             if self.0.len() > 1 { Err(Error::Value("enough".to_string())) } else { Ok(()) }
         }
     }
-    let words = SymbolWords { words: &[vec![0; 4]], counts: &[1] };
+    let words = in_parts(&[(vec![0; 4], 1)], 1);
     let all = rules(TieBreak::SmallestIds, false);
     let mut watch = Impatient(HashMap::new());
-    let stopped = Training::new(AB.into_iter(), vec![words], &all, DEFAULT, &mut watch)
+    let stopped = Training::new(AB.into_iter(), words, &all, DEFAULT, &mut watch)
         .and_then(|training| training.train(&mut watch));
     assert!(matches!(stopped, Err(Error::Value(message)) if message == "enough"));
 }

@@ -196,7 +196,8 @@ impl PyCountTable {
     ) -> PyResult<(Py<PyArray1<u32>>, Array)> {
         let mut watch = PyWatch::of(progress.as_ref());
         let mut pulse = Pulse::of(&mut watch);
-        let pairs = py.detach(|| self.table.uses(&encoder.encoder, num_threads.0, &mut pulse))?;
+        let pairs =
+            py.detach(|| self.table.uses(&encoder.encoder.model, num_threads.0, &mut pulse))?;
         let (ids, uses): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
         Ok((ids.into_pyarray(py).unbind(), uses.into_pyarray(py).unbind()))
     }

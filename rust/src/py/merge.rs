@@ -18,8 +18,7 @@ use crate::encode::{Model, PretokenEncoder};
 use crate::error::Result;
 use crate::memory;
 use crate::merge::{
-    Conditions, LongWords, Rules, SymbolWords, TieBreak, Training, Tuning, Visit, Words,
-    learn_from_long_words,
+    Conditions, Rules, SymbolWords, TieBreak, Training, Tuning, Visit, Words, learn_from_long_words,
 };
 use crate::watch::Pulse;
 use crate::workers::{self, thread_count};
@@ -45,67 +44,91 @@ pub fn train_symbol_merges<'py>(
         least: 1,
         conditions: Conditions::default(),
     };
-    let words: Vec<&[u32]> =
-        words.iter().map(|word| numbers("words", word)).collect::<PyResult<_>>()?;
     if words.len() != counts.len() {
         let message = format!("counts: {} counts for {} words", counts.len(), words.len());
         return Err(PyValueError::new_err(message));
     }
-    for symbol in words.iter().copied().flatten() {
-        if *symbol as usize >= symbols.len() {
+    let mut of_symbols = SymbolWords::default();
+    for (word, count) in words.iter().zip(counts) {
+        let word = numbers("words", word)?;
+        if let Some(symbol) = word.iter().find(|&&symbol| symbol as usize >= symbols.len()) {
             let count = symbols.len();
             let message =
                 format!("words: {symbol} is not the number of one of the {count} symbols");
             return Err(PyValueError::new_err(message));
         }
+        of_symbols.add(word, count)?;
     }
-    let words = SymbolWords { words: &words, counts: &counts };
     let merges = py.detach(|| {
         let mut watch = PyWatch::default();
         let tuning = Tuning::with_threads(1);
         let symbols = symbols.iter().map(|symbol| &symbol[..]);
-        Training::new(symbols, vec![words], &rules, tuning, &mut watch)?.train(&mut watch)
+        Training::new(symbols, vec![of_symbols], &rules, tuning, &mut watch)?.train(&mut watch)
     })?;
     python_bytes(py, merges.as_flattened())
+}
+
+/// The options that all trainings on counts have: a dict.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct MergeOptions {
+    tie_break: TieBreak,
+    max_tokens: u64,
+    #[pyo3(default = 1)]
+    min_count: u64,
+    #[pyo3(default)]
+    max_token_length: Option<u64>,
+    #[pyo3(default)]
+    max_words: Option<u64>,
+    #[pyo3(default)]
+    without: Vec<PyBackedBytes>,
+    #[pyo3(default)]
+    whole_characters: bool,
+    #[pyo3(default)]
+    taken: Option<Vec<PyBackedBytes>>,
+}
+
+impl MergeOptions {
+    fn rules(&self, shared_tokens: bool) -> Rules {
+        let bytes_of = |texts: &[PyBackedBytes]| texts.iter().map(|text| text.to_vec()).collect();
+        let taken = self.taken.as_ref();
+        Rules {
+            tie_break: self.tie_break,
+            shared_tokens,
+            max_tokens: Some(self.max_tokens),
+            max_merges: None,
+            max_token_length: self.max_token_length,
+            least: 1,
+            conditions: Conditions {
+                max_words: self.max_words,
+                without: bytes_of(&self.without),
+                whole_characters: self.whole_characters,
+                taken: taken.map(|tokens| tokens.iter().map(|token| token.to_vec()).collect()),
+            },
+        }
+    }
 }
 
 /// Learns merges from counts, for base tokens in the order of their ids.
 #[pyfunction]
 #[pyo3(signature = (
-    counts, *, base, tie_break, shared_tokens, max_tokens, max_merges, min_count=1,
-    max_token_length=None, max_words=None, without=Vec::new(), whole_characters=false, taken=None,
-    num_threads=Threads(None), progress=None, expect=None, keep_counts=true,
+    counts, options, *, base, shared_tokens, num_threads=Threads(None), progress=None, expect=None,
+    keep_counts=true,
 ))]
 #[allow(clippy::too_many_arguments)] // Python's keyword arguments
 pub fn train_merges<'py>(
     py: Python<'py>,
     counts: &Bound<'py, PyCountTable>,
+    options: MergeOptions,
     base: &[u8],
-    tie_break: TieBreak,
     shared_tokens: bool,
-    max_tokens: Option<u64>,
-    max_merges: Option<u64>,
-    min_count: u64,
-    max_token_length: Option<u64>,
-    max_words: Option<u64>,
-    without: Vec<PyBackedBytes>,
-    whole_characters: bool,
-    taken: Option<Vec<PyBackedBytes>>,
     num_threads: Threads,
     progress: Option<Py<PyAny>>,
     expect: Option<Py<PyAny>>,
     keep_counts: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let conditions = conditions_of(max_words, &without, whole_characters, taken);
-    let rules = Rules {
-        tie_break,
-        shared_tokens,
-        max_tokens,
-        max_merges,
-        max_token_length,
-        least: 1,
-        conditions,
-    };
+    let rules = options.rules(shared_tokens);
+    let min_count = options.min_count;
     let symbol_of = &symbols_of_bytes(base)?;
     let mut watch = PyWatch { expect: expect.as_ref(), ..PyWatch::of(progress.as_ref()) };
     let mut released = None;
@@ -120,9 +143,7 @@ pub fn train_merges<'py>(
             None => table.shards.iter().map(|shard| Box::new(shard) as HeldShard).collect(),
         };
         py.detach(|| {
-            let distinct: Result<usize> =
-                shards.iter().map(|shard| (**shard).borrow().distinct()).sum();
-            let tuning = Tuning::for_words(distinct?, thread_count(num_threads.0, usize::MAX));
+            let tuning = tuning_for(shards.iter().map(|shard| (**shard).borrow()), num_threads)?;
             let words = shards.into_iter().map(|shard| Pretokens { shard, min_count, symbol_of });
             Training::new(base.chunks(1), words.collect(), &rules, tuning, &mut watch)
         })?
@@ -131,36 +152,35 @@ pub fn train_merges<'py>(
     python_bytes(py, merges.as_flattened())
 }
 
-fn conditions_of(
-    max_words: Option<u64>,
-    without: &[PyBackedBytes],
-    whole_characters: bool,
-    taken: Option<Vec<PyBackedBytes>>,
-) -> Conditions {
-    let without = without.iter().map(|text| text.to_vec()).collect();
-    let taken = taken.map(|taken| taken.iter().map(|token| token.to_vec()).collect());
-    Conditions { max_words, without, whole_characters, taken }
+fn tuning_for<'a>(shards: impl Iterator<Item = &'a Shard>, threads: Threads) -> Result<Tuning> {
+    let distinct: Result<usize> = shards.map(Shard::distinct).sum();
+    Ok(Tuning::for_words(distinct?, thread_count(threads.0, usize::MAX)))
 }
 
 /// A shard of a table, or one that was given up.
 type HeldShard<'a> = Box<dyn Borrow<Shard> + Send + Sync + 'a>;
 
-/// The frequent pretokens of a shard as words whose symbols are bytes.
+/// The pretokens of a shard that occur often enough, as words whose symbols are bytes.
 struct Pretokens<'a> {
     shard: HeldShard<'a>,
     min_count: u64,
     symbol_of: &'a [u32],
 }
 
-impl Pretokens<'_> {
-    fn frequent(&self, visitor: &mut Visit<'_, u8>) -> Result<()> {
-        (*self.shard).borrow().visit(&mut |pretoken, count| {
-            if count < self.min_count {
-                return Ok(());
-            }
-            visitor(pretoken, count)
-        })
-    }
+/// Visits the pretokens of a shard that are frequent.
+fn visit_frequent(
+    shard: &Shard,
+    min_count: u64,
+    pulse: &mut Pulse<'_>,
+    mut visitor: impl FnMut(&[u8], u64, &mut Pulse<'_>) -> Result<()>,
+) -> Result<()> {
+    shard.visit(&mut |pretoken, count| {
+        if count < min_count {
+            return Ok(());
+        }
+        pulse.beat(pretoken.len())?;
+        visitor(pretoken, count, pulse)
+    })
 }
 
 impl Words for Pretokens<'_> {
@@ -171,25 +191,23 @@ impl Words for Pretokens<'_> {
     }
 
     fn visit(&self, pulse: &mut Pulse<'_>, each: &mut Visit<'_, u8>) -> Result<()> {
-        self.frequent(&mut |pretoken, count| {
-            pulse.beat(pretoken.len())?;
-            each(pretoken, count)
-        })
+        let shard = (*self.shard).borrow();
+        visit_frequent(shard, self.min_count, pulse, |pretoken, count, _| each(pretoken, count))
     }
 }
 
 /// Encodes counted pretokens, each once, to words whose symbols are the tokens of a vocabulary. What
 /// may not be joined ends a word, so a pretoken may become several.
 fn encoded(
-    pretokens: &Pretokens,
+    shard: &Shard,
+    min_count: u64,
     model: &Model,
     symbols: &Symbols,
     pulse: &mut Pulse,
-) -> Result<LongWords> {
+) -> Result<SymbolWords> {
     let mut encoder = PretokenEncoder::new(model)?;
-    let mut words = LongWords::default();
-    pretokens.frequent(&mut |pretoken, count| {
-        pulse.beat(pretoken.len())?;
+    let mut words = SymbolWords::default();
+    visit_frequent(shard, min_count, pulse, |pretoken, count, pulse| {
         let ids = encoder.ids(pretoken, pulse)?;
         if ids.len() < 2 {
             return Ok(());
@@ -239,56 +257,37 @@ impl<'a> Symbols<'a> {
 /// pretoken. A token is the symbol of its place in the order of ids.
 #[pyfunction]
 #[pyo3(signature = (
-    encoder, counts, *, ids, tokens, ends, apart, tie_break, max_tokens, min_count=1,
-    max_token_length=None, max_words=None, without=Vec::new(), whole_characters=false, taken=None,
-    num_threads=Threads(None), progress=None, expect=None,
+    encoder, counts, options, *, ids, tokens, ends, apart, num_threads=Threads(None), progress=None,
+    expect=None,
 ))]
 #[allow(clippy::too_many_arguments)] // Python's keyword arguments
 pub fn extend_merges<'py>(
     py: Python<'py>,
     encoder: &PyEncoder,
     counts: &Bound<'py, PyCountTable>,
+    options: MergeOptions,
     ids: &[u8],
     tokens: &[u8],
     ends: &[u8],
     apart: Vec<u32>,
-    tie_break: TieBreak,
-    max_tokens: u64,
-    min_count: u64,
-    max_token_length: Option<u64>,
-    max_words: Option<u64>,
-    without: Vec<PyBackedBytes>,
-    whole_characters: bool,
-    taken: Option<Vec<PyBackedBytes>>,
     num_threads: Threads,
     progress: Option<Py<PyAny>>,
     expect: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let rules = Rules {
-        tie_break,
-        shared_tokens: false,
-        max_tokens: Some(max_tokens),
-        max_merges: None,
-        max_token_length,
-        least: 1,
-        conditions: conditions_of(max_words, &without, whole_characters, taken),
-    };
+    let rules = options.rules(false);
+    let min_count = options.min_count;
     let (ids, tokens) = tokens_of(ids, tokens, ends)?;
     let symbols = &Symbols::new(ids, &apart)?;
     let model = &encoder.encoder.model;
     let mut watch = PyWatch { expect: expect.as_ref(), ..PyWatch::of(progress.as_ref()) };
     let table = &counts.try_borrow()?.table;
     let merges = py.detach(|| {
-        let distinct: Result<usize> = table.shards.iter().map(Shard::distinct).sum();
-        let tuning = Tuning::for_words(distinct?, thread_count(num_threads.0, usize::MAX));
-        let encode = |shard: &Shard, pulse: &mut Pulse| {
-            let shard = Box::new(shard) as HeldShard;
-            let pretokens = Pretokens { shard, min_count, symbol_of: &[] };
-            encoded(&pretokens, model, symbols, pulse)
-        };
+        let tuning = tuning_for(table.shards.iter(), num_threads)?;
         let words = {
             let mut pulse = Pulse::of(&mut watch);
-            workers::each(tuning.threads, table.shards.iter(), &mut pulse, encode)?
+            workers::each(tuning.threads, table.shards.iter(), &mut pulse, |shard, pulse| {
+                encoded(shard, min_count, model, symbols, pulse)
+            })?
         };
         learn_from_long_words(words, &tokens, &rules, tuning, &mut watch)
     })?;

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Required, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,6 +72,23 @@ class ReadingOptions(TypedDict, total=False):
     hold_out: float | str | None
     split: Split
     max_document: int | str
+
+
+class MergeOptions(TypedDict, total=False):
+    """The options of the engine's training: how much is learned, and the conditions on new tokens.
+
+    The bytes of a new token hold at most `max_words` words and none of the texts of `without`, are
+    of `whole_characters`, and are none of `taken` or, then, of earlier merges.
+    """
+
+    tie_break: Required[str]
+    max_tokens: Required[int]
+    min_count: int
+    max_token_length: int | None
+    max_words: int | None
+    without: Sequence[bytes]
+    whole_characters: bool
+    taken: Sequence[bytes] | None
 
 
 class Limits(TypedDict, total=False):

@@ -13,7 +13,7 @@ from bpetite.patterns import PATTERNS
 from bpetite.reading.formats import FORMS
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import STDIN, find_inputs, without_weights
-from bpetite.training import Conditions
+from bpetite.training import CONDITIONS
 
 Parser = argparse.ArgumentParser
 Options = argparse.Namespace
@@ -147,8 +147,10 @@ def add_normalization(command: argparse._ActionsContainer, or_else: str = "") ->
 
 
 def add_conditions(command: argparse._ActionsContainer) -> None:
-    """Declare conditions on the bytes of new tokens."""
+    """Declare conditions on new tokens."""
     add = command.add_argument
+    rare = "learn from pretokens that occur at least this often"
+    add("--min-count", type=number, default=1, metavar="N", help=rare)
     longest = "the maximum length of a token in bytes"
     add("--max-token-length", type=number, metavar="N", help=longest)
     words = "the maximum number of words in a token: runs of bytes other than spaces"
@@ -159,14 +161,9 @@ def add_conditions(command: argparse._ActionsContainer) -> None:
     add("--whole-characters", action="store_true", help=whole)
 
 
-def conditions_of(options: Options) -> Conditions:
-    """Return the conditions on the bytes of new tokens."""
-    return {
-        "max_token_length": options.max_token_length,
-        "max_words": options.max_words,
-        "without": options.without or (),
-        "whole_characters": options.whole_characters,
-    }
+def conditions_of(options: Options) -> dict[str, Any]:
+    """Return the conditions on new tokens."""
+    return chosen(options, "min_count", *CONDITIONS) | {"without": options.without or ()}
 
 
 def add_special_tokens(command: argparse._ActionsContainer, metavar: str, what: str) -> None:

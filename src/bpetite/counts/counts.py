@@ -69,13 +69,6 @@ _RULES = {
 }
 """The rules of counting, and the arguments that decide them."""
 
-_DEFAULT_RULES: dict[str, Any] = {
-    "pattern": "gpt2",
-    "dialect": "bpetite",
-    "special_tokens": None,
-    "normalization": None,
-}
-
 
 class Tokenizing(Protocol):
     """A `Tokenizer`."""
@@ -116,31 +109,18 @@ class Counts:
         self.dialect, self.special_tokens = rules, default_specials(special_tokens)
 
     @classmethod
-    def _by(
-        cls,
-        tokenizer: Tokenizing | None,
-        pattern: Pattern,
-        dialect: str | Dialect,
-        special_tokens: Sequence[str] | None,
-        normalization: Normalization | None,
-    ) -> Self:
+    def _by(cls, tokenizer: Tokenizing | None, pattern: Pattern | None, **others: Any) -> Self:
         """Begin counts like a tokenizer, which decides all rules but another pattern, or by given rules."""
-        rules: dict[str, Any] = {
-            "pattern": pattern,
-            "dialect": dialect,
-            "special_tokens": special_tokens,
-            "normalization": normalization,
-        }
+        rules = {name: value for name, value in others.items() if value is not None}
         if tokenizer is None:
-            if SPACE_FIRST in steps_in(checked(normalization)):
+            if SPACE_FIRST in steps_in(checked(rules.get("normalization"))):
                 raise ValueError(f"normalization: {SPACE_FIRST[0]!r} needs a tokenizer that has it")
-            return cls(**rules)
+            return cls(pattern="gpt2" if pattern is None else pattern, **rules)
         for name, value in rules.items():
-            if name != "pattern" and value != _DEFAULT_RULES[name]:
-                raise ValueError(
-                    f"tokenizer: it decides the {name}, too, so leave out {name}={value!r:.80}"
-                )
-        return cls._begin_like(tokenizer, None if pattern == _DEFAULT_RULES["pattern"] else pattern)
+            raise ValueError(
+                f"tokenizer: it decides the {name}, too, so leave out {name}={value!r:.80}"
+            )
+        return cls._begin_like(tokenizer, pattern)
 
     def _begin(
         self,
@@ -237,8 +217,8 @@ class Counts:
         cls,
         paths: AnyPath | Iterable[AnyPath],
         *,
-        pattern: Pattern = "gpt2",
-        dialect: str | Dialect = "bpetite",
+        pattern: Pattern | None = None,
+        dialect: str | Dialect | None = None,
         special_tokens: Sequence[str] | None = None,
         normalization: Normalization | None = None,
         tokenizer: Tokenizing | None = None,
@@ -257,8 +237,9 @@ class Counts:
         `normalization`, such as `NFC`, is applied to each document before it is cut; as only a
         whole document can be normalized, each is then held in memory.
 
-        With `tokenizer`, counts are of the pretokens whose tokens are the ids of `encode`, outside
-        special and added tokens: it decides all rules. (Text before the first of these, between
+        The default rules are the pattern "gpt2" and the dialect "bpetite". With `tokenizer`, counts
+        are of the pretokens whose tokens are the ids of `encode`, outside special and added tokens:
+        it decides all rules but another `pattern`. (Text before the first of these tokens, between
         them and after the last is a document.)
 
         `progress` is called with `("counting", bytes, total)`, first when all inputs were found,
@@ -271,7 +252,13 @@ class Counts:
         ...     Counts.from_files(path, text_field="body")
         Counts(2 distinct pretokens, 2 in all, 1 document)
         """
-        counts = cls._by(tokenizer, pattern, dialect, special_tokens, normalization)
+        counts = cls._by(
+            tokenizer,
+            pattern,
+            dialect=dialect,
+            special_tokens=special_tokens,
+            normalization=normalization,
+        )
         rules = Reading(**reading)
         limits: Limits = {"num_threads": num_threads, "memory_limit": memory_bytes(memory_limit)}
         inputs = find_inputs(paths)
@@ -320,8 +307,8 @@ class Counts:
         cls,
         documents: Texts,
         *,
-        pattern: Pattern = "gpt2",
-        dialect: str | Dialect = "bpetite",
+        pattern: Pattern | None = None,
+        dialect: str | Dialect | None = None,
         special_tokens: Sequence[str] | None = None,
         normalization: Normalization | None = None,
         tokenizer: Tokenizing | None = None,
@@ -336,7 +323,13 @@ class Counts:
         >>> Counts.from_iterator(["ab ab", b"ab"]).total
         3
         """
-        counts = cls._by(tokenizer, pattern, dialect, special_tokens, normalization)
+        counts = cls._by(
+            tokenizer,
+            pattern,
+            dialect=dialect,
+            special_tokens=special_tokens,
+            normalization=normalization,
+        )
         texts = batching.columns_in(documents) or several("documents", "str or bytes", documents)
         if specials := counts._specials_as_text:
             noticed, texts = noticed_in(texts, specials)

@@ -11,16 +11,35 @@ from typing import Any
 
 from bpetite._internal.json import Json
 from bpetite._internal.record import replaced
+from bpetite.encoding.template import AnyTemplate
 from bpetite.formats import huggingface, sentencepiece, tekken
 from bpetite.formats.huggingface_steps import pre_tokenizer_of
 from bpetite.formats.shared.configuration import CONFIGURATION
 from bpetite.formats.shared.imported import Original
 from bpetite.vocabulary import Vocabulary
 
-EDITED = ("huggingface", "sentencepiece", "tekken")
+_EDITED = ("huggingface", "sentencepiece", "tekken")
 """The formats whose files are edited; others are written anew, as far as they can hold the result."""
 
 _ADDED = "added_tokens.json"
+
+
+def changed_files(
+    original: Original,
+    before: Vocabulary,
+    after: Vocabulary,
+    moved: Mapping[int, int] | None,
+    template: AnyTemplate,
+) -> Original | None:
+    """Return the files of a tokenizer whose vocabulary was changed; None if they have nothing to be kept.
+
+    Without `moved`, all tokens stay, and only special or added ones are new.
+    """
+    if moved is not None and original.kind in _EDITED:
+        return edited(original, after, moved, is_cut_anew=before.pattern != after.pattern)
+    if original.kind == "huggingface" or original.companions:
+        return huggingface.changed(after, original, template)
+    return None
 
 
 def edited(

@@ -11,7 +11,7 @@ them until its turn comes, and then nothing is merged.
     a bc     candidates: 1 ab, which is no pair any more, and 5 a bc
 
 Nothing here is random: a number is a hash of the seed, the document, the byte where the pretoken
-begins, and the step. So the ids are the same on every machine, however the work is divided.
+begins, and the number of draws before. So the ids are the same on every machine, however the work is divided.
 """
 
 from bisect import bisect_left, insort
@@ -23,8 +23,8 @@ T = TypeVar("T")
 
 _MASK = 2**64 - 1
 _STEP = 0x9E3779B97F4A7C15
-_MOST = 32
-"""More than 2 ** 32 candidates in a row are never dropped; a pretoken has fewer."""
+_MOST = 2**14
+"""If this many of the lowest candidates are dropped, the others are not asked, and no merge follows."""
 
 
 class Dropout(NamedTuple):
@@ -46,13 +46,14 @@ def merge_some(
     tokens: list[T],
     rank: Callable[[T, T], int | None],
     join: Callable[[T, T], T],
-    dropped: Iterator[int],
+    is_dropped: Iterator[bool],
 ) -> None:
-    """Merge tokens; before each step, so many of the lowest candidates are `dropped` in a row.
+    """Merge tokens; before each merge, candidates are asked from the lowest on whether they are dropped.
 
     >>> ranks = {("a", "b"): 1, ("b", "c"): 2, ("a", "bc"): 5}
     >>> tokens = ["a", "b", "c"]
-    >>> merge_some(tokens, lambda *pair: ranks.get(pair), str.__add__, iter([1, 0, 1]))
+    >>> drops = iter([True, False, False, True])
+    >>> merge_some(tokens, lambda *pair: ranks.get(pair), str.__add__, drops)
     >>> tokens
     ['a', 'bc']
     """
@@ -68,12 +69,15 @@ def merge_some(
 
     for place in range(len(tokens)):
         add(place)
-    for index in dropped:
-        if index >= len(candidates):
+    while True:
+        kept = (candidate for candidate in candidates[:_MOST] if not next(is_dropped))
+        lowest = next(kept, None)
+        if lowest is None:
             return
-        lowest, start = candidates.pop(index)
+        candidates.remove(lowest)
+        its_rank, start = lowest
         place = bisect_left(starts, start)
-        if starts[place : place + 1] != [start] or rank_at(place) != lowest:
+        if starts[place : place + 1] != [start] or rank_at(place) != its_rank:
             continue
         tokens[place : place + 2] = [join(*tokens[place : place + 2])]
         del starts[place + 1]
@@ -81,27 +85,17 @@ def merge_some(
         add(place)
 
 
-def dropped(dropout: Dropout, offset: int = 0) -> Iterator[int]:
-    """Yield how many candidates in a row are dropped before each step, for the pretoken at an offset.
-
-    That is `n` with the probability `(1 - p) * p ** n`: a random number of 64 bits is compared with
-    `p ** n`, of which the powers of `p` whose exponents are powers of two are enough.
+def dropped(dropout: Dropout, offset: int = 0) -> Iterator[bool]:
+    """Yield whether each candidate that is asked is dropped, for the pretoken at an offset.
 
     >>> from itertools import islice
-    >>> list(islice(dropped(Dropout(0.5, seed=7)), 12))
-    [2, 0, 3, 3, 3, 0, 2, 0, 0, 1, 0, 2]
+    >>> list(islice(dropped(Dropout(0.5, seed=7)), 6))
+    [True, False, True, True, True, False]
     """
-    powers = [int(dropout.probability * 2**64)]
-    while len(powers) < _MOST:
-        powers.append(powers[-1] ** 2 >> 64)
+    chance = int(dropout.probability * 2**53)
     key = _mixed(_mixed(_mixed(dropout.seed) + dropout.document) + dropout.place + offset)
     for step in count(1):
-        number = _mixed(key + step * _STEP)
-        in_a_row, chance = 0, 2**64
-        for exponent in reversed(range(_MOST)):
-            if number < (lower := chance * powers[exponent] >> 64):
-                in_a_row, chance = in_a_row + 2**exponent, lower
-        yield in_a_row
+        yield _mixed(key + step * _STEP) >> 11 < chance
 
 
 def _mixed(number: int) -> int:

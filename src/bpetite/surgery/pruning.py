@@ -15,9 +15,10 @@ from bpetite._internal.arguments import UnknownTokenError
 from bpetite._internal.integers import integer
 from bpetite._internal.record import replaced
 from bpetite.formats.shared.imported import lacking_bytes
-from bpetite.vocabulary import WORD_END, WORD_START, Vocabulary
+from bpetite.vocabulary import Vocabulary, is_character
 
 _MOST_NAMED = 3
+_STAYING = "bytes, special and added tokens, and what these are made of"
 
 
 def staying_tokens(vocabulary: Vocabulary, template: Iterable[int] = ()) -> set[int]:
@@ -38,7 +39,7 @@ def staying_tokens(vocabulary: Vocabulary, template: Iterable[int] = ()) -> set[
     staying.update(vocabulary.id_of_byte.values())
     if vocabulary.provisional:
         tokens = vocabulary.tokens.items()
-        staying.update(token_id for token_id, token in tokens if _is_character(token))
+        staying.update(token_id for token_id, token in tokens if is_character(token))
     if staying.isdisjoint(vocabulary.merge_ids):
         return staying
     pairs_of = _pairs_by_token(vocabulary)
@@ -50,102 +51,99 @@ def staying_tokens(vocabulary: Vocabulary, template: Iterable[int] = ()) -> set[
     return staying
 
 
-def _is_character(token: bytes) -> bool:
-    """Whether a token is one character, perhaps with the mark of a word."""
-    character = token.removeprefix(WORD_START).removesuffix(WORD_END)
-    # Most tokens are longer than any character.
-    return len(character) <= 4 and len(character.decode("utf-8", "replace")) == 1
-
-
-def size_of(vocabulary: Vocabulary) -> int:
-    """Return the size as training counts it: all tokens, or all but special and decode-only ones.
-
-    >>> tokens = {byte: bytes([byte]) for byte in range(256)}
-    >>> size_of(Vocabulary(tokens, [], {"<s>": 256}))
-    256
-    """
-    if vocabulary.dialect.vocab_size_counts == "everything":
-        return vocabulary.vocab_size
-    return vocabulary.mergeable_vocab_size - len(vocabulary.provisional)
-
-
-def number_to_prune(vocabulary: Vocabulary, vocab_size: int, staying: Collection[int]) -> int:
-    """Return how many tokens must go until the vocabulary has a size; one that is too small is refused.
+class Pruning:
+    """What can be removed from a vocabulary, with `template`, which are ids that are put around texts.
 
     >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
-    >>> vocabulary = Vocabulary(tokens, [(97, 98), (256, 99)])
-    >>> number_to_prune(vocabulary, 255, range(256))
-    Traceback (most recent call last):
-    ValueError: vocab_size 255 is too small: 256 tokens must stay (bytes, special and added tokens, and what \
-these are made of)
-    """
-    vocab_size = integer("vocab_size", vocab_size, least=0)
-    size = size_of(vocabulary)
-    least = size - removable(vocabulary, staying)
-    if vocab_size < least:
-        raise ValueError(
-            f"vocab_size {vocab_size} is too small: {least} tokens must stay (bytes, special and added "
-            "tokens, and what these are made of)"
-        )
-    if vocab_size > size:
-        raise ValueError(f"vocab_size {vocab_size} is larger than this vocabulary of {size} tokens")
-    return size - vocab_size
-
-
-def check_number(vocabulary: Vocabulary, number: int, staying: Collection[int]) -> None:
-    """Refuse to replace more tokens than can go.
-
-    >>> check_number(Vocabulary({byte: bytes([byte]) for byte in range(256)}, []), 2, range(256))
-    Traceback (most recent call last):
-    ValueError: number 2 is too large: only 0 tokens can be replaced
-    """
-    number = integer("number", number, least=0)
-    most = removable(vocabulary, staying)
-    if number > most:
-        raise ValueError(f"number {number} is too large: only {most} tokens can be replaced")
-
-
-def removable(vocabulary: Vocabulary, staying: Collection[int]) -> int:
-    """Return how many tokens can go.
-
-    >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab"}
-    >>> removable(Vocabulary(tokens, [(97, 98)]), range(256))
-    1
-    """
-    return len(vocabulary.tokens.keys() - set(staying))
-
-
-def pruned_tokens(
-    vocabulary: Vocabulary, uses: Mapping[int, int], staying: Collection[int], number: int
-) -> list[int]:
-    """Return the ids of so many tokens, in the order in which they go; what is not in `uses` is not used.
-
-    >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
-    >>> pruned_tokens(Vocabulary(tokens, [(97, 98), (256, 99)]), {257: 5, 256: 2}, range(256), 2)
+    >>> pruning = Pruning(Vocabulary(tokens, [(97, 98), (256, 99)]))
+    >>> pruning.least_used({257: 5, 256: 2}, 2)
     [257, 256]
+    >>> pruning.without([257], closes=True)[0].merges
+    ((97, 98),)
     """
-    pairs_of = _pairs_by_token(vocabulary)
-    merges_with = Counter(chain.from_iterable(vocabulary.merges))
-    uses_of = dict.fromkeys(vocabulary.tokens, 0) | dict(uses)
-    can_go = vocabulary.tokens.keys() - set(staying)
-    # One number for the uses and the id: the smallest is the least used, then that of the larger id.
-    leaves = [
-        (uses_of[token_id] << 32) - token_id for token_id in can_go if token_id not in merges_with
-    ]
-    heapify(leaves)
-    removed: list[int] = []
-    while len(removed) < number:
-        # Its uses are final: only tokens that are made of it would add to them.
-        token_id = -heappop(leaves) % 2**32
-        removed.append(token_id)
-        pairs = pairs_of.get(token_id, ())
-        for part in pairs[0] if pairs else ():
-            uses_of[part] += uses_of[token_id]
-        for part in chain.from_iterable(pairs):
-            merges_with[part] -= 1
-            if not merges_with[part] and part in can_go:
-                heappush(leaves, (uses_of[part] << 32) - part)
-    return removed
+
+    def __init__(self, vocabulary: Vocabulary, template: Iterable[int] = ()) -> None:
+        self.vocabulary = vocabulary
+        self.staying = staying_tokens(vocabulary, template)
+        self.removable = vocabulary.tokens.keys() - self.staying
+
+    def number_to_remove(self, vocab_size: int) -> int:
+        """Return how many tokens must go until the vocabulary has a size, counted as in training."""
+        vocab_size = integer("vocab_size", vocab_size, least=0)
+        size = self.vocabulary.sizes[-1]
+        least = size - len(self.removable)
+        if vocab_size < least:
+            raise ValueError(
+                f"vocab_size {vocab_size} is too small: {least} tokens must stay ({_STAYING})"
+            )
+        if vocab_size > size:
+            raise ValueError(
+                f"vocab_size {vocab_size} is larger than this vocabulary of {size} tokens"
+            )
+        return size - vocab_size
+
+    def check_number(self, number: int) -> None:
+        """Refuse to replace more tokens than can go."""
+        most = len(self.removable)
+        if integer("number", number, least=0) > most:
+            raise ValueError(f"number {number} is too large: only {most} tokens can be replaced")
+
+    def check_removed(self, removed: Collection[int]) -> None:
+        """Refuse to remove tokens that must stay, that do not exist, or that others are made of."""
+        vocabulary = self.vocabulary
+        made_of = defaultdict(set)
+        for pair, made in zip(vocabulary.merges, vocabulary.merge_ids, strict=True):
+            if made not in removed:
+                for part in pair:
+                    made_of[part].add(made)
+        for token_id in removed:
+            if token_id in self.staying:
+                raise ValueError(f"tokens: {self._named(token_id)} must stay, as do all {_STAYING}")
+            if token_id not in self.removable:
+                raise UnknownTokenError(f"tokens: no token has the id {token_id}")
+            others = sorted(made_of[token_id])
+            if others:
+                first = ", ".join(map(self._named, others[:_MOST_NAMED]))
+                more = f" and {len(others) - _MOST_NAMED} more" if others[_MOST_NAMED:] else ""
+                raise ValueError(
+                    f"tokens: {self._named(token_id)} cannot go without the tokens that are made of "
+                    f"it: {first}{more}"
+                )
+
+    def _named(self, token_id: int) -> str:
+        """Name a token by its id and its bytes."""
+        return f"{token_id} ({contents_of(self.vocabulary)[token_id]!r:.80})"
+
+    def least_used(self, uses: Mapping[int, int], number: int) -> list[int]:
+        """Return the ids of so many tokens, in the order in which they go; those not in `uses` are unused."""
+        pairs_of = _pairs_by_token(self.vocabulary)
+        merges_with = Counter(chain.from_iterable(self.vocabulary.merges))
+        uses_of = dict.fromkeys(self.vocabulary.tokens, 0) | dict(uses)
+        leaves = [(uses_of[own], -own) for own in self.removable if own not in merges_with]
+        heapify(leaves)
+        removed: list[int] = []
+        while len(removed) < number:
+            # Its uses are final: only tokens that are made of it would add to them.
+            token_id = -heappop(leaves)[1]
+            removed.append(token_id)
+            pairs = pairs_of.get(token_id, ())
+            for part in pairs[0] if pairs else ():
+                uses_of[part] += uses_of[token_id]
+            for part in chain.from_iterable(pairs):
+                merges_with[part] -= 1
+                if not merges_with[part] and part in self.removable:
+                    heappush(leaves, (uses_of[part], -part))
+        return removed
+
+    def without(self, removed: Iterable[int], *, closes: bool) -> tuple[Vocabulary, dict[int, int]]:
+        """Return the vocabulary without tokens, and the new ids of all that are left.
+
+        Ids stay, or, if it `closes` holes, are numbered anew in the same order.
+        """
+        left = sorted(set(ids_of(self.vocabulary)).difference(removed))
+        new_ids = range(len(left)) if closes else left
+        moved = dict(zip(left, new_ids, strict=True))
+        return with_ids(self.vocabulary, moved), moved
 
 
 def _pairs_by_token(vocabulary: Vocabulary) -> dict[int, list[Pair]]:
@@ -159,56 +157,14 @@ def _pairs_by_token(vocabulary: Vocabulary) -> dict[int, list[Pair]]:
     return pairs_of
 
 
-def check_removed(
-    vocabulary: Vocabulary, removed: Collection[int], staying: Collection[int]
-) -> None:
-    """Refuse to remove tokens that must stay, that do not exist, or that others are made of.
+def contents_of(vocabulary: Vocabulary) -> dict[int, bytes]:
+    """Return the bytes of every token, of special ones those of their texts.
 
-    >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
-    >>> check_removed(Vocabulary(tokens, [(97, 98), (256, 99)]), [256], range(256))
-    Traceback (most recent call last):
-    ValueError: tokens: 256 (b'ab') cannot go without the tokens that are made of it: 257 (b'abc')
+    >>> contents_of(Vocabulary({97: b"a"}, [], {"<s>": 300}, irregular=True))
+    {97: b'a', 300: b'<s>'}
     """
-    made_of = defaultdict(set)
-    for pair, made in zip(vocabulary.merges, vocabulary.merge_ids, strict=True):
-        if made not in removed:
-            for part in pair:
-                made_of[part].add(made)
-    for token_id in removed:
-        if token_id not in vocabulary.tokens and token_id not in staying:
-            raise UnknownTokenError(f"tokens: no token has the id {token_id}")
-        if token_id in staying:
-            raise ValueError(
-                f"tokens: {_named(vocabulary, token_id)} must stay, as do all bytes, special and added "
-                "tokens, and what these are made of"
-            )
-        others = sorted(made_of[token_id])
-        if others:
-            named = ", ".join(_named(vocabulary, other) for other in others[:_MOST_NAMED])
-            more = len(others) - _MOST_NAMED
-            raise ValueError(
-                f"tokens: {_named(vocabulary, token_id)} cannot go without the tokens that are made of "
-                f"it: {named}{f' and {more} more' if more > 0 else ''}"
-            )
-
-
-def _named(vocabulary: Vocabulary, token_id: int) -> str:
-    """Name a token by its id and its bytes."""
-    token = vocabulary.tokens.get(token_id) or vocabulary.decode_only.get(token_id)
-    texts = [text for text, special in vocabulary.special_tokens.items() if special == token_id]
-    shown: object = texts[0] if texts else token
-    return f"{token_id} ({shown!r:.80})"
-
-
-def closed_ids(vocabulary: Vocabulary, removed: Collection[int]) -> dict[int, int]:
-    """Return new ids of the tokens that are left: in the same order, from 0 on, without holes.
-
-    >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"cd"}
-    >>> closed_ids(Vocabulary(tokens, [(97, 98), (99, 100)], {"<s>": 300}), [256])[300]
-    257
-    """
-    left = sorted(set(ids_of(vocabulary)).difference(removed))
-    return {old: new for new, old in enumerate(left)}
+    specials = {own: text.encode("utf-8") for text, own in vocabulary.special_tokens.items()}
+    return {**vocabulary.tokens, **vocabulary.decode_only, **specials}
 
 
 def ids_of(vocabulary: Vocabulary) -> list[int]:
@@ -217,8 +173,7 @@ def ids_of(vocabulary: Vocabulary) -> list[int]:
     >>> ids_of(Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], {"<s>": 300}))[-1]
     300
     """
-    others = [*vocabulary.special_tokens.values(), *vocabulary.decode_only]
-    return sorted({*vocabulary.tokens, *others}.difference(vocabulary.provisional))
+    return sorted(contents_of(vocabulary).keys() - vocabulary.provisional)
 
 
 def with_ids(vocabulary: Vocabulary, moved: Mapping[int, int]) -> Vocabulary:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,13 @@ from bpetite._constants import Pair
 from bpetite._internal.arguments import UnknownTokenError, check_path, check_type
 from bpetite._internal.files import contents, write_all
 from bpetite._internal.integers import counted
-from bpetite._internal.json import naming, parse_object, written
+from bpetite._internal.json import naming, parse_object, typed, written
 from bpetite._internal.lazy import needed
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.record import Record, derived
 from bpetite._internal.types import AnyPath
 from bpetite.encoding.encoder import encoder_of
-from bpetite.surgery.pruning import ids_of
+from bpetite.surgery.pruning import contents_of, ids_of
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
 
 if TYPE_CHECKING:
@@ -58,13 +59,12 @@ class TokenMap(Record):
         check_type("ids", self.ids, Mapping, "a mapping")
         check_type("parts", self.parts, Mapping, "a mapping")
         moved = {old: new for old, new in self.ids.items() if new is not None}
-        parts = {new: tuple(old_ids) for new, old_ids in self.parts.items()}
-        for name, ids in (("ids", [*self.ids, *moved.values()]), ("parts", parts)):
-            _check_ids(name, ids)
+        _check_ids("ids", [*self.ids, *moved.values()])
         if len(set(moved.values())) < len(moved):
             raise ValueError("ids: two old ids have the same new id")
+        parts = {new: _listed("parts", old_ids) for new, old_ids in self.parts.items()}
+        _check_ids("parts", [*parts, *chain.from_iterable(parts.values())])
         for new, old_ids in parts.items():
-            _check_ids("parts", old_ids)
             if unknown := sorted(set(old_ids) - self.ids.keys()):
                 raise ValueError(
                     f"parts: new id {new} is spelled by {unknown[0]}, which ids do not have"
@@ -84,7 +84,7 @@ class TokenMap(Record):
     ) -> TokenMap:
         """Return the map from one tokenizer to another, of which `moved` says what each kept id became.
 
-        By default, each id is kept that has the same bytes in both. A token of any other id is new: it is
+        By default, a token is kept if both have it (`kept_ids`). A token of any other id is new: it is
         spelled by the tokens that its merges are made of, and a new special token by the ids of its
         text.
 
@@ -93,28 +93,24 @@ class TokenMap(Record):
         >>> TokenMap.between(before, before.extend(["abc"], add=1)).parts
         mappingproxy({258: (256, 99)})
         """
-        old_ids = ids_of(before.vocabulary)
-        new_ids = set(ids_of(after.vocabulary))
         if moved is None:
-            old, new = _contents(before.vocabulary), _contents(after.vocabulary)
-            moved = {
-                token_id: token_id for token_id in old_ids if old[token_id] == new.get(token_id)
-            }
+            moved = kept_ids(before.vocabulary, after.vocabulary)
         old_id_of = {new: old for old, new in moved.items()}
         pair_of: dict[int, Pair] = {}
         for pair, made in zip(after.vocabulary.merges, after.vocabulary.merge_ids, strict=True):
             pair_of.setdefault(made, pair)
-        specials = after.vocabulary.special_tokens
-        text_of = {token_id: text for text, token_id in specials.items()}
-        new_texts = {own: text for own, text in text_of.items() if own not in old_id_of}
+        text_of = {own: text for text, own in after.vocabulary.special_tokens.items()}
+        encoder = None
         parts: dict[int, Sequence[int]] = {}
-        if new_texts:
-            encoder = encoder_of(before.vocabulary)
-            parts |= {own: encoder.encode(text, "text") for own, text in new_texts.items()}
-        for token_id in sorted(new_ids - old_id_of.keys()):
-            if token_id not in parts:
+        for token_id in ids_of(after.vocabulary):
+            if token_id in old_id_of:
+                continue
+            if token_id in text_of:
+                encoder = encoder or encoder_of(before.vocabulary)
+                parts[token_id] = encoder.encode(text_of[token_id], "text")
+            else:
                 parts[token_id] = tuple(_spelled(token_id, pair_of, old_id_of))
-        return TokenMap({old: moved.get(old) for old in old_ids}, parts)
+        return TokenMap({old: moved.get(old) for old in ids_of(before.vocabulary)}, parts)
 
     def __getitem__(self, old_id: int) -> int | None:
         """Return the new id of an old one, or None if its token is gone."""
@@ -189,14 +185,10 @@ class TokenMap(Record):
             document = parse_object(path, content, "a token map")
             if document.keys() != {"kind", "ids", "parts"} or document["kind"] != _KIND:
                 raise ValueError(f"it is no token map: kind is {document.get('kind')!r:.80}")
-            return TokenMap(_pairs("ids", document["ids"]), _pairs("parts", document["parts"]))
+            return TokenMap(_by_id("ids", document["ids"]), _by_id("parts", document["parts"]))
 
     def _to_json(self) -> bytes:
-        pairs = {
-            "ids": [*map(list, self.ids.items())],
-            "parts": [[new, list(old_ids)] for new, old_ids in self.parts.items()],
-        }
-        return written({"kind": _KIND, **pairs})
+        return written({"kind": _KIND, "ids": self.ids, "parts": self.parts})
 
     def _to_parquet(self) -> bytes:
         arrow, parquet = _parquet()
@@ -237,12 +229,21 @@ def _spelled(
             waiting += reversed(pair_of.get(part, ()))
 
 
-def _contents(vocabulary: Vocabulary) -> dict[int, bytes]:
-    """Return the bytes of every token, of special ones those of their texts."""
-    specials = {
-        token_id: text.encode("utf-8") for text, token_id in vocabulary.special_tokens.items()
-    }
-    return {**vocabulary.tokens, **vocabulary.decode_only, **specials}
+def kept_ids(before: Vocabulary, after: Vocabulary) -> dict[int, int]:
+    """Return the new ids of the tokens that two vocabularies have: the same with the same bytes, and those
+    of special tokens by their texts.
+
+    >>> tokens = {byte: bytes([byte]) for byte in range(256)}
+    >>> before = Vocabulary({**tokens, 256: b"ab"}, [(97, 98)], {"<s>": 257})
+    >>> kept = kept_ids(before, Vocabulary(tokens, [], {"<s>": 256}))
+    >>> kept[97], kept.get(256), kept[257]
+    (97, None, 256)
+    """
+    old, new = contents_of(before), contents_of(after)
+    kept = {own: own for own in ids_of(before) if old[own] == new.get(own)}
+    specials = after.special_tokens
+    moved = {own: specials[text] for text, own in before.special_tokens.items() if text in specials}
+    return kept | moved
 
 
 def _check_ids(name: str, ids: Iterable[Any]) -> None:
@@ -251,29 +252,31 @@ def _check_ids(name: str, ids: Iterable[Any]) -> None:
             raise ValueError(f"{name}: {token_id!r:.80} is not an id from 0 to {LARGEST_ID}")
 
 
-def _pairs(name: str, listed: Any) -> dict[Any, Any]:
-    """Return pairs of a file as a dict."""
-    is_list = isinstance(listed, list)
-    if not is_list or not all(isinstance(pair, list) and len(pair) == 2 for pair in listed):
-        raise ValueError(f"{name} must be a list of pairs")
-    keys = [pair[0] for pair in listed]
-    _check_ids(name, keys)
-    if len(set(keys)) < len(keys):
-        raise ValueError(f"{name}: an id appears twice")
-    if name == "parts" and not all(isinstance(pair[1], list) for pair in listed):
-        raise ValueError("parts must be lists of ids")
-    return dict(listed)
+def _listed(name: str, ids: Any) -> tuple[Any, ...]:
+    if not isinstance(ids, Sequence) or isinstance(ids, str | bytes):
+        raise ValueError(f"{name} must be lists of ids, not {ids!r:.80}")
+    return tuple(ids)
+
+
+def _by_id(name: str, entries: Any) -> dict[int, Any]:
+    """Return the entries of an object in JSON, whose names are ids."""
+    for key in typed(entries, dict, name):
+        if not key.isdecimal() or str(int(key)) != key:
+            raise ValueError(f"{name}: {key!r:.80} is not an id from 0 to {LARGEST_ID}")
+    return {int(key): value for key, value in entries.items()}
 
 
 def _of_parquet(content: bytes) -> TokenMap:
     arrow, parquet = _parquet()
     try:
         rows = parquet.read_table(io.BytesIO(content)).to_pylist()
-        olds = [[row["old_id"], row["new_id"]] for row in rows if row["parts"] is None]
-        news = [[row["new_id"], row["parts"]] for row in rows if row["parts"] is not None]
+        ids = {row["old_id"]: row["new_id"] for row in rows if row["parts"] is None}
+        parts = {row["new_id"]: row["parts"] for row in rows if row["parts"] is not None}
     except (arrow.ArrowException, KeyError, OSError) as error:
         raise ValueError(f"it is no token map: {error!s:.200}") from None
-    return TokenMap(_pairs("ids", olds), _pairs("parts", news))
+    if len(ids) + len(parts) < len(rows):
+        raise ValueError("an id appears twice")
+    return TokenMap(ids, parts)
 
 
 def _parquet() -> tuple[Any, Any]:

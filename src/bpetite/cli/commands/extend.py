@@ -10,7 +10,6 @@ examples:
 from bpetite.cli import shared
 from bpetite.cli.surgery import counts_of, declare_change, model_of, write_changed
 from bpetite.patterns import PATTERNS
-from bpetite.surgery.token_map import TokenMap
 
 
 def declare(command: shared.Parser) -> None:
@@ -24,8 +23,6 @@ def declare(command: shared.Parser) -> None:
         f"cut text by this pattern from now on ({named}, or a regex), with which --counts were made"
     )
     add("--new-pattern", action="append", type=shared.text_argument, metavar="PATTERN", help=cuts)
-    rare = "learn from pretokens that occur at least this often"
-    add("--min-count", type=shared.number, default=1, metavar="N", help=rare)
     shared.add_conditions(command)
 
 
@@ -33,13 +30,13 @@ def run(options: shared.Options) -> shared.Result:
     """Extend, write, and return a summary."""
     tokenizer = model_of(options)
     pattern = options.new_pattern
-    extended = tokenizer.extend(
+    extended, token_map = tokenizer.extend(
         counts_of(options, tokenizer, pattern),
         options.add,
         pattern=pattern,
-        min_count=options.min_count,
+        with_map=True,
         num_threads=options.num_threads,
         progress=options.progress,
         **shared.conditions_of(options),
     )
-    return write_changed(options, extended, TokenMap.between(tokenizer, extended))
+    return write_changed(options, extended, token_map)

@@ -9,7 +9,6 @@ examples:
 
 from bpetite.cli import shared
 from bpetite.cli.surgery import counts_of, declare_change, model_of, write_changed
-from bpetite.surgery.pruning import number_to_prune
 
 
 def declare(command: shared.Parser) -> None:
@@ -25,7 +24,7 @@ def declare(command: shared.Parser) -> None:
 def run(options: shared.Options) -> shared.Result:
     """Prune, write, and return a summary."""
     tokenizer = model_of(options)
-    number_to_prune(tokenizer.vocabulary, options.vocab_size, tokenizer._staying())
+    tokenizer._pruning().number_to_remove(options.vocab_size)
     pruned, token_map = tokenizer.prune(
         counts_of(options, tokenizer),
         options.vocab_size,

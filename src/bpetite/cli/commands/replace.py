@@ -7,7 +7,6 @@ examples:
 
 from bpetite.cli import shared
 from bpetite.cli.surgery import counts_of, declare_change, model_of, write_changed
-from bpetite.surgery.pruning import check_number
 
 
 def declare(command: shared.Parser) -> None:
@@ -16,19 +15,16 @@ def declare(command: shared.Parser) -> None:
     add = command.add_argument
     what = "the number of tokens to replace, such as 2000 or 2k"
     add("--number", type=shared.number, required=True, metavar="N", help=what)
-    rare = "learn from pretokens that occur at least this often"
-    add("--min-count", type=shared.number, default=1, metavar="N", help=rare)
     shared.add_conditions(command)
 
 
 def run(options: shared.Options) -> shared.Result:
     """Replace, write, and return a summary."""
     tokenizer = model_of(options)
-    check_number(tokenizer.vocabulary, options.number, tokenizer._staying())
+    tokenizer._pruning().check_number(options.number)
     replaced, token_map = tokenizer.replace(
         counts_of(options, tokenizer),
         options.number,
-        min_count=options.min_count,
         **shared.conditions_of(options),
         num_threads=options.num_threads,
         progress=options.progress,

@@ -8,13 +8,14 @@ examples:
 """
 
 import time
+from typing import Any
 
 from bpetite._internal.progress import duration
 from bpetite._persistence import save_vocabulary
 from bpetite.cli import shared
 from bpetite.cli.counts import count_from_options, load_counts, tell_of_default
 from bpetite.counts import Counts, memory_bytes
-from bpetite.training import Superwords, Training, train_vocabulary, with_superwords
+from bpetite.training import Superwords, Training, train_vocabulary
 
 
 def declare(command: shared.Parser) -> None:
@@ -26,7 +27,6 @@ def declare(command: shared.Parser) -> None:
     shared.add_inputs(source, "files written by `bpetite count`", "--counts", required=False)
     shared.add_output(command, "the file to write the artifact to")
     learned = command.add_argument_group("the vocabulary")
-    add = learned.add_argument
     size = "the maximum number of tokens, such as 32000 or 32k; the dialect bpetite adds special tokens to it"
     sizes = learned.add_mutually_exclusive_group(required=True)
     sizes.add_argument("--vocab-size", type=shared.number, metavar="N", help=size)
@@ -34,16 +34,9 @@ def declare(command: shared.Parser) -> None:
     sizes.add_argument("--total-size", type=shared.number, metavar="N", help=all_tokens)
     shared.add_rules(learned, "as in --counts, else ")
     shared.add_normalization(learned, "as in --counts, else ")
-    add(
-        "--min-count",
-        type=shared.number,
-        default=1,
-        metavar="N",
-        help="drop pretokens rarer than this",
-    )
     shared.add_conditions(learned)
     joined = "from this size on, learn tokens that join up to 4 words; the texts are read twice"
-    add("--superwords-at", type=shared.number, metavar="N", help=joined)
+    learned.add_argument("--superwords-at", type=shared.number, metavar="N", help=joined)
     machine = command.add_argument_group("threads and memory")
     shared.add_shared(machine, "--num-threads", "--memory-limit")
     stop = "stop if merging is expected to need more memory than this, such as 8GB, and propose a --min-count"
@@ -55,49 +48,42 @@ def declare(command: shared.Parser) -> None:
 def run(options: shared.Options) -> shared.Result:
     """Train, save, and return a summary."""
     started = time.perf_counter()
+    superwords = None if options.superwords_at is None else Superwords(options.superwords_at)
+    if superwords is not None and options.counts is not None:
+        raise ValueError(
+            "--superwords-at needs --input, as superwords are counted by another pattern; with counts of "
+            "both, train to that size, and use `bpetite extend --new-pattern superwords`"
+        )
     counts = None if options.counts is None else load_counts(options, options.min_count)
     training = Training(
         dialect=options.dialect,
         pattern=options.pattern,
         special_tokens=options.special_token,
-        min_count=options.min_count,
         counts=counts,
         normalization=options.normalization,
+        superwords=superwords,
         **shared.conditions_of(options),
     )
     vocab_size = training.vocab_size_of(options.vocab_size, options.total_size)
     planned = training.planned_tokens(vocab_size)
+    training.tokens_of_first_stage(vocab_size)  # checks the size before anything is counted
     training_memory = memory_bytes(options.training_memory, "training_memory")
-    superwords = None if options.superwords_at is None else Superwords(options.superwords_at)
-    if superwords is not None and counts is not None:
-        raise ValueError(
-            "--superwords-at needs --input, as superwords are counted by another pattern; with counts of "
-            "both, train to that size, and use `bpetite extend --new-pattern superwords`"
-        )
-    first_size = vocab_size if superwords is None else superwords.first_size(vocab_size)
-    training.planned_tokens(first_size)
+
+    def counted(rules: dict[str, Any]) -> Counts:
+        return count_from_options(options, Counts(**rules))
+
     if counts is None:
-        counts = count_from_options(options, Counts(**training.counting))
+        counts = counted(training.counting)
     vocabulary = train_vocabulary(
         counts,
-        first_size,
+        vocab_size,
         training,
+        count_again=counted,
         num_threads=options.num_threads,
         memory_limit=training_memory,
         progress=options.progress,
         keep_counts=False,
     )
-    if superwords is not None:
-        looser = Counts(**training.counting | {"pattern": superwords.pattern})
-        vocabulary = with_superwords(
-            vocabulary,
-            count_from_options(options, looser),
-            planned - vocabulary.arrays.merge_count,
-            superwords,
-            training,
-            num_threads=options.num_threads,
-            progress=options.progress,
-        )
     save_vocabulary(options.output, vocabulary, overwrite=options.force)
     elapsed = time.perf_counter() - started
     elapsed_ms = elapsed * 1000
