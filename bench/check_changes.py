@@ -28,7 +28,7 @@ from bpetite._trainer import _count_of_words
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
 from bpetite.specification import pruning
-from bpetite.surgery.pruning import size_of, staying_tokens
+from bpetite.surgery.pruning import staying_tokens
 from bpetite.training import apart_in, taken_in
 
 CHARACTERS = 20_000
@@ -108,7 +108,7 @@ def check_prune(tokenizer: Tokenizer, text: str) -> str:
         staying_tokens(vocabulary),
         TOKENS,
     )
-    pruned, token_map = tokenizer.prune([text], size_of(vocabulary) - TOKENS)
+    pruned, token_map = tokenizer.prune([text], vocabulary.sizes[-1] - TOKENS)
     if {old for old, new in token_map.ids.items() if new is None} != set(removed):
         raise SystemExit(f"{tokenizer}: the tokens that go are not the specification's")
     return f"{pruned}: without the {TOKENS} tokens of the specification"
