@@ -13,7 +13,7 @@ MKDOCS := $(VENV)/mkdocs
 SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev quick test test-slow check lint test-rust test-python test-models browser fmt bench texts bench-train bench-encode bench-patterns bench-corpus bench-dropin
+.PHONY: help demo dev quick test test-slow check lint test-rust test-python test-models browser fmt bench texts bench-train bench-encode bench-patterns bench-corpus bench-dropin bench-builders
 .PHONY: portable ports emulated docs site fuzz soak sanitize valgrind audit clean
 
 SECONDS := 60
@@ -149,6 +149,10 @@ bench-dropin: $(TESTED) $(NAMED) ## Time transformers with tokenizers and with u
 bench-corpus: $(BUILT) $(NAMED) ## Compare whole corpora with work in memory (CORPORA=folder), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[corpus]'
 	$(BIN)/python -m bench.corpus $(READ)
+
+bench-builders: $(TESTED) $(NAMED) ## Time superwords, extend and prune (MODELS=folder, CORPORA=, OPTIONS=), write docs/benchmarks.md
+	$(BIN)/python -m bench.builders $(READ) $(OPTIONS) \
+		--models $(wildcard $(MODELS)/tiktoken/cl100k_base.tiktoken* $(MODELS)/llama3/tokenizer.json*)
 
 docs: $(BUILT) ## Write docs/api.md from the docstrings
 	$(BIN)/python tools/make_api_page.py

@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 from bench.section import machine, table
 from bpetite._internal.integers import BYTES, number_with_unit
@@ -84,9 +85,11 @@ def write(path: Path, made: Iterator[str]) -> None:
             writer.close()
 
 
-def cost(*arguments: object) -> tuple[float, float, float, dict[str, int]]:
+def cost(
+    *arguments: object, python: str = sys.executable, module: str = "bpetite"
+) -> tuple[float, float, float, dict[str, Any]]:
     """Run a command; return seconds on the wall and of the processor, the peak in MB, and its output."""
-    command = [sys.executable, "-m", "bpetite", *map(str, arguments)]
+    command = [python, "-m", module, *map(str, arguments)]
     started = time.perf_counter()
     with tempfile.TemporaryFile() as printed:
         process = subprocess.Popen(command, stdout=printed)
@@ -150,14 +153,14 @@ def rows(size: int, made: Path) -> Iterator[list[str]]:
 
 
 def _row_of_files(
-    what: str, number: int, spent: tuple[float, float, float, dict[str, int]]
+    what: str, number: int, spent: tuple[float, float, float, dict[str, Any]]
 ) -> list[str]:
     wall, processor, peak, _ = spent
     each = f"{processor / number * 1e3:.3f} ms a file"
     return [f"{what}, {number:,} small files", f"{wall:.1f}", each, f"{peak:.0f}", ""]
 
 
-def _row(what: str, size: float, spent: tuple[float, float, float, dict[str, int]]) -> list[str]:
+def _row(what: str, size: float, spent: tuple[float, float, float, dict[str, Any]]) -> list[str]:
     wall, processor, peak, told = spent
     distinct = f"{told['distinct_pretokens']:,}" if "distinct_pretokens" in told else ""
     return [what, f"{wall:.1f}", f"{processor / size * 1e9:.1f} s/GB", f"{peak:.0f}", distinct]

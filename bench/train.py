@@ -155,11 +155,18 @@ def corpora(folder: str | None, scratch: Path) -> Iterator[Path]:
         if path.name.endswith(".txt"):
             yield path
         elif path.name.endswith(".txt.xz"):
-            plain = scratch / path.name.removesuffix(".xz")
-            with lzma.open(path) as compressed, plain.open("wb") as out:
-                while block := compressed.read(1 << 20):
-                    out.write(block)
-            yield plain
+            yield unpacked(path, scratch)
+
+
+def unpacked(path: Path, scratch: Path) -> Path:
+    """Return the path of a file, or of its content in `scratch` if xz has compressed it."""
+    if path.suffix != ".xz":
+        return path
+    plain = scratch / path.name.removesuffix(".xz")
+    with lzma.open(path) as compressed, plain.open("wb") as out:
+        while block := compressed.read(1 << 20):
+            out.write(block)
+    return plain
 
 
 def standard_library(into: Path) -> Path:

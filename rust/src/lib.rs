@@ -8,6 +8,7 @@
 #[cfg(target_endian = "big")]
 compile_error!("bpetite is made for little-endian processors");
 
+mod bits;
 pub mod count;
 pub mod decode;
 pub mod encode;

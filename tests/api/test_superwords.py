@@ -54,6 +54,38 @@ def test_superwords_are_as_specified(dialect: str, seed: int) -> None:
     assert trained.vocabulary.trained_with["superwords_at"] == 290
 
 
+@pytest.mark.parametrize("first_pattern", ["gpt2", "o200k"])
+def test_encoding_is_as_specified(first_pattern: str) -> None:
+    """Of short and long pretokens, new and known ones, whose pieces and runs are short and long."""
+    trained = Tokenizer.train_from_iterator(
+        corpus_of(2), 400, pattern=first_pattern, superwords=Superwords(at=300, max_words=None)
+    )
+    vocabulary = trained.vocabulary
+    late = {*range(300, 400)}
+    chance = random.Random(4)
+    texts = [
+        *corpus_of(3),
+        " of the" * 900,
+        "of" * 300 + " of the of" * 20 + "of" * 300,
+        " ".join(
+            chance.choices([*WORDS, "to be", "über", "12345", "....", "\n\n", "日本"], k=1500)
+        ),
+        *("".join(chance.choices("of theinab:,.\n ", k=40)) for _ in range(200)),
+    ]
+    for text in texts:
+        tokens, merges = vocabulary.tokens, vocabulary.merges
+        ids = list(encode_ordinary(text, tokens, merges, {}, PATTERNS["superwords"]))
+        assert trained.encode(text) == ids
+        assert trained.encode(text) == ids
+        assert trained.count(text) == len(ids)
+        growing = trained.growing()
+        for start in range(0, len(text), 1000):
+            growing.append(text[start : start + 1000])
+        assert growing.ids == ids
+        assert trained.decode(ids) == text
+    assert len(late.intersection(trained.encode(texts[0]))) > 5
+
+
 def test_the_result_is_plain_bpe_with_the_same_ids_elsewhere(tmp_path: Path) -> None:
     trained = Tokenizer.train_from_iterator(
         corpus_of(1), 340, dialect="tiktoken", superwords=Superwords(at=280)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -35,6 +36,28 @@ def test_named_patterns_cut_by_masks(name: str) -> None:
 @pytest.mark.parametrize("pattern", [r"\p{N}", r"[\r\n]", r"\s?\p{L}+", r" ?\S+\d?", "[一-龥]+"])
 def test_patterns_with_gaps_cut_by_masks(pattern: str) -> None:
     assert _engine.pattern_way(pattern) == "masks"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "a{2,}",
+        " ?[ab]{2,}b*",
+        "b|(?>a{3,})b",
+        "a{2,}b?| +(?!b)",
+        "[ab]{2,}b| ",
+        "(?:a{2,}|b) ?",
+        "(a{2,})?b",
+        "a{2,}?b",
+        "(?:a{2,}b?)+",
+    ],
+)
+def test_a_run_with_a_minimum_cuts_like_the_specification(pattern: str) -> None:
+    """One that gives nothing back looks ahead for what it needs."""
+    for length in range(9):
+        for characters in itertools.product("ab ", repeat=length):
+            sample = "".join(characters)
+            assert _engine.pretokenize(sample, pattern) == pretokenize(sample, pattern), sample
 
 
 def test_nearly_all_variations_of_named_patterns_cut_by_masks() -> None:

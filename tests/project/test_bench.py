@@ -15,6 +15,7 @@ PROJECT = Path(__file__).parents[2]
 sys.path.insert(0, str(PROJECT))
 
 from bench import (  # noqa: E402  # a folder that is not installed
+    builders,
     encode,
     large,
     large_documents,
@@ -229,6 +230,52 @@ def test_how_files_of_each_kind_divide_is_measured(
     kinds = [row[0] for row in map(cells, capsys.readouterr().out.splitlines()) if len(row) == 6]
     assert kinds[2:] == list(large_threads.KINDS)
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+@pytest.fixture
+def small_builders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What `bench.builders` takes for a small text, to which its numbers fit."""
+    monkeypatch.chdir(PROJECT)
+    sizes = {"AT": 300, "SIZE": 320, "FORK_AT": 300, "FORK_SIZE": 320, "ADDED": 5, "PASSES": 2}
+    for name, number in sizes.items():
+        monkeypatch.setattr(builders, name, number)
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "llama3").mkdir()
+    words = "".join(f"of the {number} cats that sat: on the mat\n" for number in range(2_000))
+    (tmp_path / "texts" / "english.txt").write_text(words)
+    Tokenizer.train(words, 600).to_huggingface(tmp_path / "tokenizer.json")
+    packed = lzma.compress((tmp_path / "tokenizer.json").read_bytes())
+    model = tmp_path / "llama3" / "tokenizer.json.xz"
+    model.write_bytes(packed)
+    options = ["--models", str(model), "--size", "100KB", "--rounds", "1"]
+    return [str(tmp_path / "texts"), *options]
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="processes are waited for with wait4")
+def test_changed_vocabularies_are_measured_and_the_page_is_written(
+    project: Path, small_builders: list[str]
+) -> None:
+    builders.main([*small_builders, "--against", sys.executable], project)
+    page = (project / "docs" / "benchmarks.md").read_text("utf-8")
+    section = page.partition("<!-- Changed vocabularies: begin -->")[2]
+    rows = {row[0]: row[1:] for row in map(cells, section.splitlines())}
+    trained, joined = "300 tokens", "300 and 20 superwords"
+    changed = {"llama3, english", "llama3, english, the other build", "llama3, 601 to 300 tokens"}
+    assert {trained, joined, "bpetite", *changed} <= {*rows}
+    assert {len(rows[name]) for name in changed} == {3, 4}
+    assert int(rows[joined][2].replace(",", "")) < int(rows[trained][2].replace(",", ""))
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="processes are waited for with wait4")
+def test_a_trainer_that_learns_other_superwords_is_no_peer(
+    project: Path, small_builders: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (project / "docs" / "benchmarks.md").read_bytes()
+    builders.main([*small_builders, "--only", "published"], project)
+    assert "as recorded" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="other merges"):
+        builders.main([*small_builders, "--only", "published", "--fork", sys.executable], project)
+    assert (project / "docs" / "benchmarks.md").read_bytes() == before
 
 
 @pytest.mark.slow

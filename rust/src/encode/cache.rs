@@ -138,7 +138,7 @@ impl Bound {
         Self { entries, words: words.clamp(LEAST_WORDS, MOST_WORDS) }
     }
 
-    fn memory(self) -> usize {
+    pub fn memory(self) -> usize {
         self.entries * size_of::<Entry>() + self.words * size_of::<u32>()
     }
 }
@@ -315,7 +315,7 @@ impl Table {
 
     /// The ids of a pretoken, whose key falls into a place. None lie behind a free entry, since the
     /// first free one is claimed.
-    fn find(&self, key: Key, place: u32, pretoken: &[u8]) -> Option<&[u32]> {
+    pub fn find(&self, key: Key, place: u32, pretoken: &[u8]) -> Option<&[u32]> {
         let content = match self.entries().at(place).get(key) {
             Some(content) => content,
             None => self.find_near(key, place)?.1,
@@ -649,12 +649,6 @@ impl Cache {
     /// The memory that it takes at most.
     pub fn memory(&self) -> usize {
         self.bound.memory()
-    }
-
-    /// The same, if it is not the one that caches of this process have by default.
-    pub fn chosen_memory(&self) -> Option<usize> {
-        let default = Bound::of(default_memory()).memory();
-        Some(self.memory()).filter(|&memory| memory != default)
     }
 
     /// The current table, unless it is just being replaced.

@@ -230,6 +230,11 @@ impl Merges {
         Ok(merges)
     }
 
+    /// Some of these merges, with the same tokens for bytes.
+    pub fn of_rows(&self, rows: &[[u32; 3]], ranks: &[u32], tokens: &TokenBytes) -> Result<Self> {
+        Self::new(self.base.clone(), rows, ranks, tokens)
+    }
+
     /// Adds the characters that are merged before anything else is merged with their first two
     /// bytes, or with their token.
     fn add_characters(&mut self, search: &CharacterSearch) -> Result<()> {
@@ -374,7 +379,7 @@ pub struct MergeTable {
 }
 
 impl MergeTable {
-    fn new(rows: &[[u32; 3]], ranks: &[u32]) -> Result<Self> {
+    pub fn new(rows: &[[u32; 3]], ranks: &[u32]) -> Result<Self> {
         let slots = (rows.len() * 5 / 4).next_power_of_two();
         let bits = slots.trailing_zeros().max(4);
         let mut table = Self {

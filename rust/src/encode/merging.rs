@@ -242,6 +242,15 @@ impl Merger<'_, '_> {
         None
     }
 
+    /// Merges tokens further.
+    pub fn merge_tokens(&mut self, ids: &mut Vec<u32>) -> Result<()> {
+        if ids.len() > SHORT {
+            return self.merge_with_heap(ids, BinaryHeap::pop);
+        }
+        self.scratch.short[0].merge_tokens(self.merges, ids);
+        Ok(())
+    }
+
     /// Merges the tokens of a pretoken of less than 4 GiB further, each time at the candidate that
     /// `take` takes from the heap, until it takes none.
     pub fn merge_with_heap(
@@ -252,6 +261,10 @@ impl Merger<'_, '_> {
         self.place(ids)?;
         let Self { merges, tokens, .. } = *self;
         let Scratch { heap, placed, .. } = &mut *self.scratch;
+        let length = placed.len();
+        if u32::try_from(length).is_err() {
+            return Err(Error::Value(format!("a pretoken of {length} bytes is too long")));
+        }
         let after =
             |placed: &[PlacedToken], place: usize| place + length_of(placed[place].id, tokens);
         // The merge of the token at a place and the next one.
@@ -377,6 +390,19 @@ impl ShortPretoken {
             bytes = &bytes[length..];
         }
         bytes
+    }
+
+    /// Merges some tokens, from one to `SHORT`, further.
+    fn merge_tokens(&mut self, merges: &Merges, ids: &mut Vec<u32>) {
+        self.length = ids.len();
+        self.starts = u64::MAX >> (SHORT - self.length);
+        self.ids[..self.length].copy_from_slice(ids);
+        for (place, pair) in ids.windows(2).enumerate() {
+            self.merges[place] = merges.pairs.get(pair[0], pair[1]).at(place);
+        }
+        while self.step(merges) {}
+        ids.clear();
+        self.append_to(ids);
     }
 
     /// Loads bytes up to the first place to cut, and returns their number; `None` if there are none

@@ -22,12 +22,13 @@ mod parts;
 mod places;
 mod pretokens;
 mod stages;
+mod superwords;
 mod tail;
 mod whole;
 mod written;
 
 pub use added::AddedToken;
-use cache::{Bound, Cache, default_memory};
+use cache::{Cache, default_memory};
 pub use choice::{Choice, ChoicePart, Special};
 pub use dropout::Dropout;
 pub use growing::{EncodeStream, Growing};
@@ -53,6 +54,8 @@ pub struct Encoder {
     pub stages: Arc<Stages>,
     pub model: Arc<Model>,
     pub cache: Arc<Cache>,
+    /// Of the pieces of new pretokens, where some tokens join words.
+    pieces: Option<Arc<Cache>>,
     /// For `encode`, `encode_all` and the places of their ids alone.
     pub dropout: Option<Dropout>,
 }
@@ -101,12 +104,9 @@ impl Encoder {
     /// Checks the definition and builds the tables.
     pub fn new(definition: &Definition, stages: Stages) -> Result<Self> {
         let model = Model::new(definition)?;
-        Ok(Self {
-            stages: Arc::new(stages),
-            cache: Arc::new(model.cache(Bound::of(default_memory()))?),
-            model: Arc::new(model),
-            dropout: None,
-        })
+        let (cache, pieces) = model.caches(default_memory())?;
+        let (stages, model) = (Arc::new(stages), Arc::new(model));
+        Ok(Self { stages, model, cache, pieces, dropout: None })
     }
 
     /// The same model behind other stages.
@@ -116,7 +116,19 @@ impl Encoder {
 
     /// The same with a cache of its own, which takes no more than this memory.
     pub fn with_memory(&self, memory: usize) -> Result<Self> {
-        Ok(Self { cache: Arc::new(self.model.cache(Bound::of(memory))?), ..self.clone() })
+        let (cache, pieces) = self.model.caches(memory)?;
+        Ok(Self { cache, pieces, ..self.clone() })
+    }
+
+    /// The memory that its caches take at most.
+    pub fn memory(&self) -> usize {
+        self.cache.memory() + self.pieces.as_ref().map_or(0, |pieces| pieces.memory())
+    }
+
+    /// The same, if it is not the one that encoders of this process have by default.
+    pub fn chosen_memory(&self) -> Option<usize> {
+        let default = self.model.memory_of_caches(default_memory());
+        Some(self.memory()).filter(|&memory| memory != default)
     }
 
     /// The same with dropout.

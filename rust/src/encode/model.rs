@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use super::cache::{Bound, Cache};
 use super::merges::Merges;
+use super::superwords::Superwords;
 use super::whole::{WholeTokens, is_first};
 use super::written::{Mark, MarkPlace, WrittenTokens};
 use super::{Id, NO_ID};
@@ -117,6 +118,8 @@ pub struct Model {
     pub(super) has_characters: bool,
     /// The characters whose pretokens have no ids.
     left_out: Option<CharSet>,
+    /// What makes encoding faster if some tokens join words.
+    pub(super) superwords: Option<Box<Superwords>>,
     /// For each provisional token, the ids of its bytes.
     pub(super) provisional: HashMap<u32, Box<[u32]>>,
     /// The characters that have a token, if those without one are dropped.
@@ -189,9 +192,24 @@ impl Model {
                 "provisional token {id} must have an id after all others"
             )));
         }
+        // Only where pretokens are nothing but merged.
+        let is_plain = mark.is_none()
+            && definition.left_out.is_none()
+            && !definition.whole_pretoken_first
+            && !lacks_bytes
+            && provisional.is_empty();
+        let superwords = match is_plain {
+            true => Superwords::new(&merges, definition.merges, &ranks, &tokens)?,
+            false => None,
+        };
         // The id of the mark is after all others.
         let among_all = definition.whole_pretoken_first || mark.is_some();
-        let whole = WholeTokens::new(&merges, definition.merges, &ranks, among_all)?;
+        // What a new cache holds are pretokens, or pieces of these, which are merged early.
+        let (cached, rows) = match &superwords {
+            Some(superwords) => superwords.early(definition.merges),
+            None => (&merges, definition.merges),
+        };
+        let whole = WholeTokens::new(cached, rows, &ranks, among_all)?;
         let is_merged = |id| whole.holds(id) && !provisional.contains_key(&id);
         let replacing = replacing_tokens(definition, is_merged);
         let left_out = definition.left_out.map(set_of).transpose()?;
@@ -215,6 +233,7 @@ impl Model {
             unknown: definition.unknown,
             has_characters: !unmarked.is_empty(),
             left_out,
+            superwords,
             provisional,
             characters,
             longest_replacing: longest_replacing.unwrap_or(0),
@@ -245,8 +264,10 @@ impl Model {
         self.unknown.or(self.left_out.is_some().then_some(Unknown::Dropped))
     }
 
-    /// A new cache, which takes no more memory than a bound.
-    pub fn cache(&self, bound: Bound) -> Result<Cache> {
+    /// A new cache, and one of pieces if pretokens are merged from these. Together they take no more
+    /// than some memory.
+    pub fn caches(&self, memory: usize) -> Result<(Arc<Cache>, Option<Arc<Cache>>)> {
+        let bound = self.bound(memory);
         let mut first = Vec::new();
         for &id in &self.first {
             let Some(token) = self.tokens.get(id) else { continue };
@@ -259,7 +280,26 @@ impl Model {
                 push(&mut first, (id, pretoken))?;
             }
         }
-        Cache::new(&first, self.tokens_merged, bound)
+        let of_tokens = Arc::new(Cache::new(&first, self.tokens_merged, bound)?);
+        if self.superwords.is_none() {
+            return Ok((of_tokens, None));
+        }
+        let of_pretokens = Arc::new(Cache::new(&[], self.tokens_merged, bound)?);
+        Ok((of_pretokens, Some(of_tokens)))
+    }
+
+    /// The memory that caches take at most, where they may take so much.
+    pub fn memory_of_caches(&self, memory: usize) -> usize {
+        self.number_of_caches() * self.bound(memory).memory()
+    }
+
+    /// The bound of each cache.
+    fn bound(&self, memory: usize) -> Bound {
+        Bound::of(memory / self.number_of_caches())
+    }
+
+    fn number_of_caches(&self) -> usize {
+        1 + usize::from(self.superwords.is_some())
     }
 
     /// The bytes that decoding writes for each token, as the first one of a text.

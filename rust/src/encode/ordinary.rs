@@ -15,6 +15,7 @@ use std::sync::{Arc, Weak};
 use super::cache::{Cache, INLINE, LONGEST, Table};
 use super::merging::{Merger, SHORT, Scratch};
 use super::model::check_known;
+use super::superwords::{Rules, Superworder};
 use super::written::MarkPlace;
 use super::{Encoder, Id, Model, NO_ID, Unknown};
 use crate::error::Result;
@@ -108,6 +109,7 @@ impl Workspace {
 pub(super) struct Misses {
     pub(super) ids: Vec<u32>,
     pub(super) scratch: Scratch,
+    superworder: Option<Superworder>,
     /// The number of table entries used since the last report; it is reported once per batch,
     /// because the counter is shared by all threads.
     learned: usize,
@@ -117,7 +119,21 @@ pub(super) struct Misses {
 
 impl Misses {
     pub(super) fn new() -> Result<Self> {
-        Ok(Self { ids: Vec::new(), scratch: Scratch::new()?, learned: 0, blocks: 0 })
+        Ok(Self {
+            ids: Vec::new(),
+            scratch: Scratch::new()?,
+            superworder: None,
+            learned: 0,
+            blocks: 0,
+        })
+    }
+
+    /// The existing superworder, or a new one.
+    fn superworder(&mut self) -> Result<&mut Superworder> {
+        match &mut self.superworder {
+            Some(superworder) => Ok(superworder),
+            none => Ok(none.insert(Superworder::new()?)),
+        }
     }
 }
 
@@ -200,6 +216,9 @@ impl Encoder {
         buffers.clear();
         let mut start = 0;
         while start < text.text().len() && scanner.fill(batch, pulse)? > 0 {
+            if let Some(pieces) = &self.pieces {
+                buffers.misses.superworder()?.take_table(pieces);
+            }
             let batch_start = start;
             // No text has more ids than bytes.
             reserve(ids, scanner.position() - batch_start)?;
@@ -209,7 +228,7 @@ impl Encoder {
                     self.encode_block(&block, table, ids, buffers, pulse)?;
                 } else {
                     for index in 0..ends.len() {
-                        self.model.merge(block.pretoken(index), &mut buffers.misses, pulse)?;
+                        self.merge(&block, index, &mut buffers.misses, pulse)?;
                         T::put(ids, &buffers.misses.ids);
                     }
                 }
@@ -219,7 +238,28 @@ impl Encoder {
             table = self.cache.renewed(table, mem::take(&mut buffers.misses.learned));
         }
         workspace.table = table.map(|table| (self.cache.number, table));
+        if let Some(pieces) = &self.pieces {
+            buffers.misses.superworder()?.release_table(pieces);
+        }
         Ok(())
+    }
+
+    /// Computes the ids of a pretoken that is not in the cache.
+    fn merge(
+        &self,
+        block: &Block,
+        index: usize,
+        misses: &mut Misses,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let model = &self.model;
+        let (Some(superwords), Some(superworder)) = (&model.superwords, &mut misses.superworder)
+        else {
+            return model.merge(block.pretoken(index), misses, pulse);
+        };
+        let rules = &mut Rules { model, superwords, scratch: &mut misses.scratch, pulse };
+        let pretoken = block.start_of(index)..block.ends[index];
+        superworder.merge(block.text, pretoken, &mut misses.ids, rules)
     }
 
     /// Encodes a block: ids that the table has are copied.
@@ -273,7 +313,7 @@ impl Encoder {
                 staged.put(ids, to);
                 next += 1;
             } else {
-                self.model.merge(pretoken, misses, pulse)?;
+                self.merge(block, next, misses, pulse)?;
                 if pretoken.len() <= LONGEST {
                     misses.learned += usize::from(table.insert(key, place, pretoken, &misses.ids));
                 }

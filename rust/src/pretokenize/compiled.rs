@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use super::ahead::Ahead;
 use super::automaton::{Automaton, CutEffect};
+use super::expression::Expression;
+use super::graph::Graph;
 use super::local::LocalRules;
 use super::machine::{Machine, MachineRun};
 use super::masks::{Joint, MaskRules, Matcher};
 use super::on_large_stack;
+use super::syntax::parse;
 use super::views::Views;
 use crate::error::Result;
 use crate::memory;
@@ -67,16 +70,21 @@ impl Compiled {
     /// Compiles a regular expression. The error says why it cannot be run.
     pub fn new(source: &str) -> Result<Self> {
         memory::ensure_spare()?;
-        on_large_stack(|| Ok(Self::of(Machine::new(source)?)))
+        on_large_stack(|| Ok(Self::of(&parse(source)?, Machine::new(source)?)))
     }
 
-    fn of(machine: Machine) -> Self {
+    fn of(expression: &Expression, machine: Machine) -> Self {
         let automaton = Automaton::new(&machine.graph).map(Arc::new);
-        let ahead = match automaton {
+        let looking = expression.looking_ahead(!machine.graph.can_be_empty);
+        let ahead = match &automaton {
+            // A match that may fail is decided sooner by look-ahead.
+            Some(_) if looking != *expression => Ahead::new(&Graph::new(&looking)),
             Some(_) => None,
-            None => Ahead::new(&machine.graph).map(Arc::new),
+            None => Ahead::new(&machine.graph),
         };
-        let of_masks = automaton.as_ref().or(ahead.as_ref().map(|ahead| &ahead.automaton));
+        let ahead = ahead.map(Arc::new);
+        let of_ahead = ahead.as_ref().map(|ahead| &ahead.automaton);
+        let of_masks = of_ahead.or(automaton.as_ref());
         let decides = of_masks.is_some_and(|automaton| LocalRules::decide_at_once(automaton));
         let rules = of_masks.and_then(|automaton| {
             let mut rules = LocalRules::new(automaton).filter(|rules| rules.pays)?;
@@ -114,10 +122,11 @@ impl Compiled {
 
     /// Says what a cut at a place between two characters does.
     pub fn cut_effect(&self, text: &[u8], place: usize) -> CutEffect {
-        if let Some(ahead) = &self.ahead {
-            return ahead.cut_effect(text, place);
-        }
-        let Some(automaton) = &self.automaton else { return CutEffect::Unknown };
+        let automaton = match (&self.automaton, &self.ahead) {
+            (Some(automaton), _) => automaton,
+            (None, Some(ahead)) => return ahead.cut_effect(text, place),
+            (None, None) => return CutEffect::Unknown,
+        };
         let (after, end) = automaton.alphabet.at(text, place);
         match automaton.alphabet.before(text, place) {
             Some(before) if place < text.len() && end <= text.len() => {

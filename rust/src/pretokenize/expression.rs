@@ -95,6 +95,40 @@ impl Expression {
         }
     }
 
+    /// The same pattern with look-ahead for the characters that a run needs: `X{2,}` as
+    /// `(?=X{2})X+`. A run is `last` if whatever follows always matches, so that it never gives
+    /// back characters; others stay as they are.
+    pub fn looking_ahead(&self, last: bool) -> Self {
+        match self {
+            Self::Sequence(parts) => {
+                let mut last = last;
+                let mut looking = Vec::new();
+                for part in parts.iter().rev() {
+                    looking.push(part.looking_ahead(last));
+                    last &= part.always_matches();
+                }
+                looking.reverse();
+                Self::Sequence(looking)
+            }
+            Self::Choice(parts) => {
+                Self::Choice(parts.iter().map(|part| part.looking_ahead(last)).collect())
+            }
+            Self::Atomic(part) => Self::Atomic(Box::new(part.looking_ahead(true))),
+            Self::Repeat { part, least: least @ 2.., most: None, lazy: false }
+                if last && matches!(**part, Self::Set(_)) =>
+            {
+                let repeat = |least, most| {
+                    let part = part.clone();
+                    Self::Repeat { part, least, most, lazy: false }
+                };
+                let needed = Box::new(repeat(*least, Some(*least)));
+                let needed = Self::Ahead { part: needed, negated: false };
+                Self::Sequence(vec![needed, repeat(1, None)])
+            }
+            _ => self.clone(),
+        }
+    }
+
     /// Whether no match has a character of a set.
     pub fn avoids(&self, set: &CharSet) -> bool {
         match self {

@@ -141,12 +141,12 @@ impl PyEncoder {
 
     #[getter]
     fn memory(&self) -> usize {
-        self.encoder.cache.memory()
+        self.encoder.memory()
     }
 
     #[getter]
     fn chosen_memory(&self) -> Option<usize> {
-        self.encoder.cache.chosen_memory()
+        self.encoder.chosen_memory()
     }
 
     #[pyo3(signature = (text, special=Special::Parse, num_threads=Threads(None)))]

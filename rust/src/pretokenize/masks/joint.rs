@@ -35,9 +35,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::bits::{clear, first_from, is_in, last_in, last_not_in, mark, places_in};
 use super::reading::{ByteAtoms, Characters, Reader};
 use super::*;
+use crate::bits::{clear, first_from, is_in, last_in, last_not_in, mark, places_in};
 use crate::error::Result;
 use crate::pretokenize::Batch;
 use crate::pretokenize::ahead::Ahead;

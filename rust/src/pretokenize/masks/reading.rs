@@ -1,7 +1,8 @@
 //! Reads the characters of a window as atoms.
 
 use super::ATOMS_OF_WINDOW;
-use super::bits::{Bits, places_in};
+use super::bits::Bits;
+use crate::bits::places_in;
 use crate::pretokenize::alphabet::Alphabet;
 use crate::unicode::bytes::character_of;
 use crate::vectors::Vectors;
