@@ -705,7 +705,7 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
             )
         kept = bisect_right(sizes, vocab_size) - 1
         if self.irregular:
-            kept = self._whole(kept, sizes)
+            kept = self._self_contained(kept, sizes)
         merge_ids = self.merge_ids[:kept]
         tokens = {*self.tokens}.difference(self.merge_ids).union(merge_ids)
         specials = dict(self.special_tokens)
@@ -733,21 +733,23 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
                     last = number
         return last
 
-    def _whole(self, kept: int, sizes: Sequence[int]) -> int:
-        """Return a number of merges, or a lower one of the same size, of which none is made of a token that
-        only later ones make; if there is none, refuse the size."""
+    def _self_contained(self, kept: int, sizes: Sequence[int]) -> int:
+        """Return up to how many of the `kept` merges none is made of a token that only later ones make.
+
+        If these give a smaller size, it is refused.
+        """
         first_rank: dict[int, int] = {}
         for rank, token_id in enumerate(self.merge_ids):
             first_rank.setdefault(token_id, rank)
         parents = (max(first_rank.get(parent, -1) for parent in pair) for pair in self.merges)
         # For each number of merges, the last rank that these need.
         needed = list(accumulate(parents, max, initial=-1))
-        whole = [number for number, last in enumerate(needed) if last < number]
-        place = bisect_right(whole, kept)
-        lower = whole[place - 1]
-        if sizes[lower] == sizes[kept]:
-            return lower
-        possible = " and ".join(str(sizes[number]) for number in whole[place - 1 : place + 1])
+        numbers = [number for number, last in enumerate(needed) if last < number]
+        place = bisect_right(numbers, kept)
+        if sizes[numbers[place - 1]] == sizes[kept]:
+            return numbers[place - 1]
+        nearest = numbers[place - 1 : place + 1]
+        possible = " and ".join(str(sizes[number]) for number in nearest)
         parent = self.tokens[self.merge_ids[needed[kept]]]
         raise ValueError(
             f"vocab_size {sizes[kept]}: {parent!r:.80} stands in the way: earlier merges need it, and it is "

@@ -261,10 +261,6 @@ impl Merger<'_, '_> {
         self.place(ids)?;
         let Self { merges, tokens, .. } = *self;
         let Scratch { heap, placed, .. } = &mut *self.scratch;
-        let length = placed.len();
-        if u32::try_from(length).is_err() {
-            return Err(Error::Value(format!("a pretoken of {length} bytes is too long")));
-        }
         let after =
             |placed: &[PlacedToken], place: usize| place + length_of(placed[place].id, tokens);
         // The merge of the token at a place and the next one.

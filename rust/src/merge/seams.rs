@@ -50,16 +50,19 @@ pub fn learn_from_long_words(
     if parts.iter().map(SymbolWords::size).sum::<usize>() < WORTH_CUTTING {
         return Training::new(symbols, parts, rules, tuning, watch)?.train(watch);
     }
-    let neighbours = Neighbours::count(&parts, tuning.threads, &mut Pulse::of(watch))?;
-    let mut least = neighbours.bound(rules.max_tokens);
+    let mut highest = u64::MAX;
     loop {
-        let runs = cut(&parts, &neighbours, least, tuning.threads, &mut Pulse::of(watch))?;
+        let mut pulse = Pulse::of(watch);
+        let neighbours = Neighbours::count(&parts, tuning.threads, &mut pulse)?;
+        let least = neighbours.bound(rules.max_tokens).min(highest);
+        let runs = cut(&parts, &neighbours, least, tuning.threads, &mut pulse)?;
+        drop(neighbours); // Training needs the memory.
         let rules = Rules { least, ..rules.clone() };
         let merges = Training::new(symbols.clone(), runs, &rules, tuning, watch)?.train(watch)?;
         if least == 1 || rules.max_tokens == Some(merges.len() as u64) {
             return Ok(merges);
         }
-        least = (least / LOWERED).max(1);
+        highest = (least / LOWERED).max(1);
     }
 }
 

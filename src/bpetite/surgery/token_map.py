@@ -65,10 +65,11 @@ class TokenMap(Record):
         parts = {new: _listed("parts", old_ids) for new, old_ids in self.parts.items()}
         _check_ids("parts", [*parts, *chain.from_iterable(parts.values())])
         for new, old_ids in parts.items():
-            if unknown := sorted(set(old_ids) - self.ids.keys()):
-                raise ValueError(
-                    f"parts: new id {new} is spelled by {unknown[0]}, which ids do not have"
-                )
+            for old in old_ids:
+                if old not in self.ids:
+                    raise ValueError(
+                        f"parts: new id {new} is spelled by {old}, which ids do not have"
+                    )
         if twice := sorted(parts.keys() & moved.values()):
             raise ValueError(f"parts: {twice[0]} is the new id of an old token, too")
         self.__dict__.update(
