@@ -324,10 +324,8 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).truncate(257).merges
         ((97, 98),)
         """
-        from bpetite.surgery.token_map import kept_ids
-
         shorter = self._vocabulary.truncate(vocab_size)
-        return self._changed(shorter, kept_ids(self._vocabulary, shorter))
+        return self._changed(shorter, self._kept_in(shorter))
 
     @overload
     def extend(
@@ -372,8 +370,6 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
         """
-        from bpetite.surgery.token_map import kept_ids
-
         check_type("with_map", with_map, bool, "a bool")
         with shown(progress) as report:
             counts = counts_for(self, documents_or_counts, num_threads, report, pattern)
@@ -387,8 +383,11 @@ class Tokenizer:
                 progress=report,
                 **conditions,
             )
-        kept = kept_ids(self._vocabulary, extended)
-        return self._mapped(extended, kept) if with_map else self._changed(extended, kept)
+        if with_map:
+            from bpetite.surgery.token_map import kept_ids
+
+            return self._mapped(extended, kept_ids(self._vocabulary, extended))
+        return self._changed(extended, self._kept_in(extended))
 
     def prune(
         self,
@@ -492,6 +491,13 @@ class Tokenizer:
         encoder = self._made_encoder()
         ids, uses = counts._table.uses(encoder, num_threads=num_threads, progress=progress)
         return dict(zip(ids.tolist(), uses.tolist(), strict=True))
+
+    def _kept_in(self, vocabulary: Vocabulary) -> Mapping[int, int]:
+        """Return the new ids of tokens that another vocabulary has, too, if more than this one names ids."""
+        from bpetite.surgery.token_map import kept_ids
+
+        names_ids = self._original is not None or isinstance(self._template, Template)
+        return kept_ids(self._vocabulary, vocabulary) if names_ids else {}
 
     def _mapped(
         self, vocabulary: Vocabulary, moved: Mapping[int, int]
