@@ -611,17 +611,19 @@ class Tokenizer:
         # No parameter is for keywords alone, here and in `encode_to_numpy`: their defaults would
         # cost every call 40 ns. In an `if`, each `is None` is one instruction; chained or named,
         # they are ten (10 ns).
-        if dropout is not None or seed is not None:
-            ids = self._dropping(dropout, seed).encode(text, special)
-        else:
-            ids = self._encoder.encode(text, special)
         if (
             prepend is None
             and append is None
             and add_special_tokens is None
+            and dropout is None
+            and seed is None
             and not self._warns_of_template
         ):
-            return ids
+            return self._encoder.encode(text, special)
+        encoder = self._encoder
+        if dropout is not None or seed is not None:
+            encoder = self._dropping(dropout, seed)
+        ids = encoder.encode(text, special)
         if prepend is None and append is None and add_special_tokens is False:
             return ids
         before, after = self._around(add_special_tokens, prepend, append)

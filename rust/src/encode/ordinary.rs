@@ -127,14 +127,6 @@ impl Misses {
             blocks: 0,
         })
     }
-
-    /// The existing superworder, or a new one.
-    fn superworder(&mut self) -> Result<&mut Superworder> {
-        match &mut self.superworder {
-            Some(superworder) => Ok(superworder),
-            none => Ok(none.insert(Superworder::new()?)),
-        }
-    }
 }
 
 /// A small buffer for ids before they go to the sink.
@@ -216,8 +208,8 @@ impl Encoder {
         buffers.clear();
         let mut start = 0;
         while start < text.text().len() && scanner.fill(batch, pulse)? > 0 {
-            if let Some(pieces) = &self.pieces {
-                buffers.misses.superworder()?.take_table(pieces);
+            if self.pieces.is_some() {
+                self.take_pieces(&mut buffers.misses)?;
             }
             let batch_start = start;
             // No text has more ids than bytes.
@@ -238,10 +230,32 @@ impl Encoder {
             table = self.cache.renewed(table, mem::take(&mut buffers.misses.learned));
         }
         workspace.table = table.map(|table| (self.cache.number, table));
-        if let Some(pieces) = &self.pieces {
-            buffers.misses.superworder()?.release_table(pieces);
+        if self.pieces.is_some() {
+            self.release_pieces(&mut buffers.misses);
         }
         Ok(())
+    }
+
+    /// Takes the current table of pieces. Not inlined, like the next one, so that most vocabularies
+    /// do not pay for it.
+    #[cold]
+    #[inline(never)]
+    fn take_pieces(&self, misses: &mut Misses) -> Result<()> {
+        if misses.superworder.is_none() {
+            misses.superworder = Some(Superworder::new()?);
+        }
+        if let (Some(superworder), Some(pieces)) = (&mut misses.superworder, &self.pieces) {
+            superworder.take_table(pieces);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn release_pieces(&self, misses: &mut Misses) {
+        if let (Some(superworder), Some(pieces)) = (&mut misses.superworder, &self.pieces) {
+            superworder.release_table(pieces);
+        }
     }
 
     /// Computes the ids of a pretoken that is not in the cache.
