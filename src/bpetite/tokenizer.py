@@ -1380,10 +1380,12 @@ class Tokenizer:
         """
         from bpetite.encoding.canonical import Repaired, changed_places
 
-        listed = [*map(index, several("ids", "integers", ids))]
-        if self.is_canonical(listed):
+        given = [*several("ids", "integers", ids)]
+        is_canonical = self.is_canonical(given)
+        text = self.decode(given)
+        listed = [*map(index, given)]
+        if is_canonical:
             return Repaired(listed, [])
-        text = self.decode(listed)
         new_ids, spans = self.encode_with_offsets(text, unit="bytes")
         sizes = {token_id: len(self.token_bytes(token_id)) for token_id in {*listed}}
         ends = [end for _, end in spans]

@@ -15,9 +15,9 @@ def shared(a: Tokenizer, b: Tokenizer) -> Any:
     Tokens are the same if they are decoded to the same bytes, and both are special or neither is.
     Those that encoding never gives are left out; of equal tokens, the smallest id counts.
 
-    >>> first, second = Tokenizer.train("ab", 257), Tokenizer.train("ba", 258)
+    >>> first, second = Tokenizer.train("ab", 257), Tokenizer.train("ab ab ab", 258)
     >>> shared(first, second).slice(256).to_pylist()
-    [{'id_a': 257, 'id_b': 258, 'bytes': b'<|endoftext|>'}]
+    [{'id_a': 256, 'id_b': 256, 'bytes': b'ab'}, {'id_a': 257, 'id_b': 258, 'bytes': b'<|endoftext|>'}]
     """
     arrow = needed("pyarrow", "shared")
     check_type("a", a, Tokenizer, "a Tokenizer")
