@@ -35,7 +35,7 @@ class Seam(NamedTuple):
     """The number of ids before it."""
     is_kept: bool | None
     """Whether the text up to the end of the next turn has the ids of the text before and of the next turn.
-    None if the ids on a side of the seam are no text."""
+    None if a turn on either side of the seam is no text."""
     differs: int | None
     """If not: the number of the first id that becomes another one."""
 
@@ -53,6 +53,15 @@ class _Turn(NamedTuple):
     pieces: list[_Piece]
 
 
+class _Joined(NamedTuple):
+    """The text of a number of turns, as one text."""
+
+    turns: int
+    seams: list[Seam]
+    place: int | None
+    growing: GrowingEncoding | None  # None behind what is no text
+
+
 @final
 class Transcript:
     """Text and ids in turns, with the ids of all of it and a label for each.
@@ -64,14 +73,13 @@ class Transcript:
         self, encoder: Encoder, vocabulary: Vocabulary, special: Special = "parse"
     ) -> None:
         """Begin without a turn; `special` is the choice for text that has none of its own."""
-        encoder.growing(special)  # refuses what is no choice
         self._encoder, self._vocabulary, self._special = encoder, vocabulary, special
         self._turns: list[_Turn] = []
         # The ids and labels of all but an open turn of text, which grows.
         self._ids: list[int] = []
         self._labels: list[int] = []
         self._open: GrowingEncoding | None = None
-        self._joined = _Joined(encoder, special)
+        self._joined = _Joined(0, [], 0, encoder.growing(special))
 
     def append(self, text: str, special: Special | None = None, label: int = 0) -> int:
         """Append text, and return how many of the earlier ids are unchanged; all others are new.
@@ -100,31 +108,17 @@ class Transcript:
             self._encoder.decode_bytes(listed)
         except KeyError as unknown:
             raise unknown_id(unknown, self._vocabulary) from None
+        start = len(self)
         if listed:
-            self._end_text()
+            if self._open is not None:
+                self._labels += self._open_labels(self._open)
+                self._ids += self._open.ids
+                self._open = None
             if not self._turns or self._turns[-1].pieces:
-                self._turns.append(_Turn(len(self._ids), []))
+                self._turns.append(_Turn(start, []))
             self._ids += map(index, listed)
             self._labels += [label] * len(listed)
-        return len(self) - len(listed)
-
-    def _end_text(self) -> None:
-        labels = self._open_labels()
-        if self._open is not None:
-            self._ids += self._open.ids
-            self._labels += labels
-            self._open = None
-
-    def _open_labels(self) -> list[int]:
-        if self._open is None:
-            return []
-        pieces = self._turns[-1].pieces
-        labels = [piece.label for piece in pieces]
-        if len({*labels}) == 1:
-            return labels[:1] * len(self._open)
-        ends = list(accumulate(len(piece.text) for piece in pieces))
-        labels.append(labels[-1])  # of what is put behind the text
-        return [labels[bisect_right(ends, start)] for start in self._open.starts]
+        return start
 
     @property
     def ids(self) -> list[int]:
@@ -141,7 +135,16 @@ class Transcript:
     @property
     def labels(self) -> list[int]:
         """The label of each id: a loss mask, unless other labels than 0 and 1 were chosen."""
-        return self._labels + self._open_labels()
+        return self._labels + ([] if self._open is None else self._open_labels(self._open))
+
+    def _open_labels(self, growing: GrowingEncoding) -> list[int]:
+        pieces = self._turns[-1].pieces
+        labels = [piece.label for piece in pieces]
+        if len({*labels}) == 1:
+            return labels[:1] * len(growing)
+        ends = list(accumulate(len(piece.text) for piece in pieces))
+        labels.append(labels[-1])  # of what is put behind the text
+        return [labels[bisect_right(ends, start)] for start in growing.starts]
 
     @property
     def text(self) -> str:
@@ -170,20 +173,53 @@ class Transcript:
         That is decided by the text up to the end of the next turn: later text may change it. Only
         turns that are new since the last call, and the last one, are encoded again.
         """
-        last = len(self._turns) - 1
-        for turn in range(self._joined.turns, last):
-            self._join(self._joined, turn)
-        joined = self._joined.copy()
-        if last >= 0:
-            self._join(joined, last)
-        return joined.seams
+        for turn in range(self._joined.turns, len(self._turns) - 1):
+            self._joined = self._join(self._joined, turn)
+        if not self._turns:
+            return []
+        growing = self._joined.growing
+        copied = self._joined._replace(growing=None if growing is None else growing.copy())
+        return self._join(copied, len(self._turns) - 1).seams
 
-    def _join(self, joined: _Joined, turn: int) -> None:
+    def _join(self, joined: _Joined, turn: int) -> _Joined:
+        """Append a turn to the joined text, and judge the seam before it."""
+        start, ids = self._turns[turn].start, self._ids_of(turn)
+        _, seams, place, growing = joined
+        is_kept = differs = None
         try:
             pieces = self._texts(turn)
-        except UnicodeDecodeError:
-            pieces = None
-        joined.add(self._turns[turn].start, self._ids_of(turn), pieces, self._ids)
+            apart = self._grown(self._encoder.growing(self._special, "within"), pieces)
+            if growing is not None:
+                settled = growing.settled
+                before = growing.ids_from(settled)
+                now = self._grown(growing, pieces).ids_from(settled)
+                is_kept = now in (before + ids, before + apart.ids)
+                differs = None if is_kept else self._first_other(start, ids, before, now)
+            else:
+                growing = apart
+            place = None if place is None else place + sum(len(piece.text) for piece in pieces)
+        except ValueError:  # The turn is no text, or has bytes without a token.
+            place = growing = None
+        seam = Seam(joined.place, start, is_kept, differs)
+        return _Joined(turn + 1, [*seams, seam] if turn else [], place, growing)
+
+    @staticmethod
+    def _grown(growing: GrowingEncoding, pieces: list[_Piece]) -> GrowingEncoding:
+        for piece in pieces:
+            growing.append(piece.text, piece.special)
+        return growing
+
+    def _first_other(self, start: int, ids: list[int], before: list[int], now: list[int]) -> int:
+        """Return the number of the first id of the transcript that encoding the joined text changes."""
+        first = difference(before, now[: len(before)])
+        if first is None:
+            return start + (difference(ids, now[len(before) :]) or 0)
+        # A model may have spelled the text before in its own way: as many bytes are other ones.
+        size = sum(len(self._encoder.token_bytes(other)) for other in before[first:])
+        while size > 0 and start > 0:
+            start -= 1
+            size -= len(self._encoder.token_bytes(self._ids[start]))
+        return start
 
     def copy(self) -> Transcript:
         """Return an independent copy, as do `copy.copy` and `copy.deepcopy`."""
@@ -191,7 +227,6 @@ class Transcript:
         same._turns = [_Turn(start, [*pieces]) for start, pieces in self._turns]
         same._ids, same._labels = [*self._ids], [*self._labels]
         same._open = None if self._open is None else self._open.copy()
-        same._joined = self._joined.copy()
         return same
 
     __copy__ = copy
@@ -205,77 +240,3 @@ class Transcript:
 
     def __repr__(self) -> str:
         return f"Transcript({len(self)} ids, {len(self._turns)} turns)"
-
-
-class _Joined:
-    """The text of turns, encoded as one text."""
-
-    def __init__(self, encoder: Encoder, special: Special) -> None:
-        self._encoder, self._special = encoder, special
-        self.turns = 0
-        self.seams: list[Seam] = []
-        self._place: int | None = 0
-        self._growing: GrowingEncoding | None = encoder.growing(special)
-
-    def copy(self) -> _Joined:
-        same = _Joined(self._encoder, self._special)
-        same.turns, same.seams, same._place = self.turns, [*self.seams], self._place
-        same._growing = None if self._growing is None else self._growing.copy()
-        return same
-
-    def add(
-        self, start: int, ids: list[int], pieces: list[_Piece] | None, all_ids: list[int]
-    ) -> None:
-        """Add a turn, and judge the seam before it; without pieces, its ids are no text."""
-        growing, self._growing = self._growing, None
-        is_kept: bool | None = None
-        differs = None
-        if pieces is not None and growing is None:  # The text before is unknown: begin anew.
-            self._growing = self._encode(pieces)
-        elif pieces is not None and growing is not None:
-            settled = growing.settled
-            before = growing.ids_from(settled)
-            self._growing = self._encode(pieces, growing)
-            if self._growing is not None:
-                now = self._growing.ids_from(settled)
-                is_kept = now == before + ids or now == before + self._ids_apart(pieces)
-                if not is_kept:
-                    differs = self._first_other(start, ids, before, now, all_ids)
-        if self.turns:
-            self.seams.append(Seam(self._place, start, is_kept, differs))
-        self.turns += 1
-        if pieces is None or self._place is None:
-            self._place = None
-        else:
-            self._place += sum(len(piece.text) for piece in pieces)
-
-    def _encode(
-        self, pieces: list[_Piece], growing: GrowingEncoding | None = None
-    ) -> GrowingEncoding | None:
-        """Append the pieces of a turn to a text; None if the vocabulary refuses them."""
-        if growing is None:
-            growing = self._encoder.growing(self._special, "within")
-        try:
-            for piece in pieces:
-                growing.append(piece.text, piece.special)
-        except ValueError:  # such as bytes without a token
-            return None
-        return growing
-
-    def _ids_apart(self, pieces: list[_Piece]) -> list[int]:
-        growing = self._encode(pieces)
-        return [] if growing is None else growing.ids
-
-    def _first_other(
-        self, start: int, ids: list[int], before: list[int], now: list[int], all_ids: list[int]
-    ) -> int:
-        """Return the number of the first id of the transcript that encoding the joined text changes."""
-        first = difference(before, now[: len(before)])
-        if first is None:
-            return start + (difference(ids, now[len(before) :]) or 0)
-        # A model may have spelled the text before in its own way: as many bytes are other ones.
-        size = sum(len(self._encoder.token_bytes(other)) for other in before[first:])
-        while size > 0 and start > 0:
-            start -= 1
-            size -= len(self._encoder.token_bytes(all_ids[start]))
-        return start
