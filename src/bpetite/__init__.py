@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bpetite.interfaces.huggingface import accelerate as accelerate
     from bpetite.show.compare import Comparison as Comparison
     from bpetite.show.compare import compare as compare
+    from bpetite.surgery.shared_tokens import shared as shared
     from bpetite.surgery.token_map import TokenMap as TokenMap
     from bpetite.teaching.difference import Difference as Difference
     from bpetite.teaching.difference import explain_difference as explain_difference
@@ -39,6 +40,7 @@ _MODULES = {
     "accelerate": "bpetite.interfaces.huggingface",
     "compare": "bpetite.show.compare",
     "explain_difference": "bpetite.teaching.difference",
+    "shared": "bpetite.surgery.shared_tokens",
     "trim_memory": "bpetite.tokenizer",
 }
 """The module of each public name; it is imported when the name is first used."""

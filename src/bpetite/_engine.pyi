@@ -597,8 +597,10 @@ class Encoder:
     def encode_stream(self, special: Special = ...) -> EncodeStream:
         """Begin a text that arrives in pieces."""
 
-    def growing(self, special: Special = ...) -> GrowingEncoding:
-        """Begin an empty text that grows at its end."""
+    def growing(
+        self, special: Special = ..., at: Literal["text", "segment", "within"] = ...
+    ) -> GrowingEncoding:
+        """Begin an empty text that grows at its end; nothing is put before it if it begins within another."""
 
     def decode(self, ids: Ids, errors: str = "strict") -> str:
         """Decode ids; `errors` is the name of one of Python's handlers for bytes that are not UTF-8."""
@@ -717,6 +719,10 @@ class GrowingEncoding:
     @property
     def parts(self) -> list[int]:
         """The number of the part in which each id begins."""
+
+    @property
+    def starts(self) -> list[int]:
+        """The start of each id in the text, in characters."""
 
     @property
     def text(self) -> str:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import index
 from sys import modules
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, overload
 
@@ -76,7 +78,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tiktoken import Encoding as TiktokenEncoding
 
+    from bpetite.encoding.canonical import Repaired
     from bpetite.encoding.fitting import Chunk, Fitting, Side
+    from bpetite.encoding.transcripts import Transcript
     from bpetite.interfaces.huggingface import HuggingFaceTokenizer
     from bpetite.interfaces.tiktoken import Encoding
     from bpetite.surgery.pruning import Pruning
@@ -875,6 +879,36 @@ class Tokenizer:
         growing.append(text)
         return growing
 
+    def transcript(self, *, special: Special = "parse") -> Transcript:
+        """Return a text in turns: ids that a model wrote stay as they are, and text around them is encoded.
+
+        For chats and for training on what a model generated, whose ids may be others than those of
+        their text. Text behind ids is encoded by itself (`docs/encoding.md` has the rules), and
+        `seams` says where that differs from encoding the whole text. `labels` is a loss mask.
+
+        >>> chat = Tokenizer.train("ab ab ab", 258).transcript()
+        >>> chat.append("ab "), chat.append_ids([97, 98]), chat.append(" ab")
+        (0, 2, 4)
+        >>> chat.ids, chat.labels, chat.text
+        ([256, 32, 97, 98, 257], [0, 0, 1, 1, 0], 'ab ab ab')
+        >>> chat.seams
+        [Seam(text=3, ids=2, is_kept=False, differs=1), Seam(text=5, ids=4, is_kept=True, differs=None)]
+        """
+        from bpetite.encoding.transcripts import Transcript
+
+        return Transcript(self._made_encoder(), self._vocabulary, special)
+
+    def join(self, ids: Ids, text: str, special: Special = "parse") -> list[int]:
+        """Return ids as they are, and behind them the ids of a text, as a `transcript` has them.
+
+        >>> Tokenizer.train("ab ab ab", 258).join([97, 98], " ab")
+        [97, 98, 257]
+        """
+        joined = self.transcript(special=special)
+        joined.append_ids(ids)
+        joined.append(text)
+        return joined.ids
+
     def encode_with_offsets(
         self,
         text: str,
@@ -1278,8 +1312,27 @@ class Tokenizer:
         [b'lo', b'low']
         """
         begin = _bytes_of("prefix", prefix)
-        tokens = self._vocabulary.tokens.items()
-        return sorted(token_id for token_id, token in tokens if token.startswith(begin))
+        token_of = self._vocabulary.tokens.__getitem__
+        ids = self._vocabulary.ids_in_order
+        first = bisect_left(ids, begin, key=token_of)
+        end = bisect_left(
+            ids, True, first, key=lambda token_id: not token_of(token_id).startswith(begin)
+        )
+        return sorted(ids[first:end])
+
+    def token_table(self) -> Any:
+        """Return the bytes of all tokens as an Arrow table: a row for each id from 0 to the largest.
+
+        The bytes are those that decoding gives; an id without a token has none. `special` tokens are
+        those that `skip_special` omits, and encoding never gives those that are `decode_only`.
+
+        >>> table = Tokenizer.train("ab ab ab", 258).token_table()
+        >>> table.slice(257).to_pylist()[1]
+        {'id': 258, 'bytes': b'<|endoftext|>', 'special': True, 'decode_only': False}
+        """
+        from bpetite.encoding.token_table import token_table
+
+        return token_table(self._made_encoder(), self._vocabulary, self._special_ids())
 
     def is_canonical(self, ids: Ids) -> bool:
         """Whether encoding the text of these ids returns the same ids; a model may write others.
@@ -1288,18 +1341,58 @@ class Tokenizer:
         >>> tok.is_canonical([256, 257]), tok.is_canonical([97, 98])
         (True, False)
         """
+        return self.first_difference(ids) is None
+
+    def first_difference(self, ids: Ids) -> int | None:
+        """Return the number of the first id that encoding the text of these ids changes, or None.
+
+        Nothing behind it is decoded. Ids whose bytes are no text change, too.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.first_difference([256, 97, 98, 256]), tok.first_difference([256, 257])
+        (1, None)
+        """
+        from bpetite.encoding.canonical import difference, first_difference
+
         listed = [*several("ids", "integers", ids)]
-        try:
-            texts = {self.decode(listed)}
-            if self._vocabulary.word_end is not None or self._vocabulary.word_start is not None:
-                tokens = [
-                    self._vocabulary.tokens.get(own) or self.token_bytes(own) for own in listed
-                ]
-                words = b"".join(tokens).replace(WORD_START, WORD_END)
-                texts = {words.replace(WORD_END, between).decode() for between in (b"", b" ")}
-            return any(self._encoder.encode(text) == listed for text in texts)
-        except UnicodeDecodeError:
-            return False
+        if self._vocabulary.word_end is None and self._vocabulary.word_start is None:
+            decoder = self.decode_stream()
+            return first_difference(listed, decoder, self._encoder.encode_stream())
+        places = [
+            difference(listed, self._encoder.encode(text)) for text in self._texts_of_words(listed)
+        ]
+        return None if None in places else max(place or 0 for place in places)
+
+    def _texts_of_words(self, ids: Sequence[int]) -> set[str]:
+        """Return the texts that ids may stand for where tokens begin or end words."""
+        tokens = [self._vocabulary.tokens.get(own) or self.token_bytes(own) for own in ids]
+        words = b"".join(tokens).replace(WORD_START, WORD_END)
+        texts = {self.decode(ids, errors="replace")}
+        for between in (b"", b" "):
+            texts.add(words.replace(WORD_END, between).decode("utf-8", "replace"))
+        return texts
+
+    def repair(self, ids: Ids) -> Repaired:
+        """Return the ids of encoding the text of these ids, and the places that changed.
+
+        A place is a range of the old ids and a range of the new ids in their place.
+
+        >>> Tokenizer.train("ab ab ab", 258).repair([256, 97, 98, 256])
+        Repaired(ids=[256, 256, 256], places=[(range(1, 3), range(1, 2))])
+        """
+        from bpetite.encoding.canonical import Repaired, changed_places
+
+        given = [*several("ids", "integers", ids)]
+        is_canonical = self.is_canonical(given)
+        text = self.decode(given)
+        listed = [*map(index, given)]
+        if is_canonical:
+            return Repaired(listed, [])
+        new_ids, spans = self.encode_with_offsets(text, unit="bytes")
+        sizes = {token_id: len(self.token_bytes(token_id)) for token_id in {*listed}}
+        ends = [end for _, end in spans]
+        size = len(text.encode("utf-8"))
+        return Repaired(new_ids, changed_places(listed, new_ids, sizes, size, ends))
 
     @property
     def vocabulary(self) -> Vocabulary:

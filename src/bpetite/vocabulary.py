@@ -574,6 +574,15 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         from_largest = sorted(self.tokens.items(), reverse=True)
         return MappingProxyType({token: token_id for token_id, token in from_largest})
 
+    @once
+    def ids_in_order(self) -> Sequence[int]:
+        """The ids of the tokens, without special tokens, in the order of the tokens' bytes.
+
+        >>> Vocabulary.from_merges([(97, 98, 256)], Dialect.named("tiktoken")).ids_in_order[97:99]
+        (97, 256)
+        """
+        return tuple(sorted(self.tokens, key=self.tokens.__getitem__))
+
     @property
     def base_ids(self) -> tuple[int, ...]:
         """The ids of all byte values; an error if the vocabulary lacks one.

@@ -86,6 +86,9 @@ CALLS = {
     "bpetite.Tokenizer.decode_batch batch": "TOKENIZER.decode_batch(source([range(99)] * 9))",
     "bpetite.Tokenizer.decode_stream prompt": "TOKENIZER.decode_stream(prompt=source(range(99)))",
     "bpetite.Tokenizer.is_canonical ids": "TOKENIZER.is_canonical(source(range(99)))",
+    "bpetite.Tokenizer.first_difference ids": "TOKENIZER.first_difference(source(range(99)))",
+    "bpetite.Tokenizer.repair ids": "TOKENIZER.repair(source(range(99)))",
+    "bpetite.Tokenizer.join ids": "TOKENIZER.join(source(range(99)), 'ab')",
     "bpetite.Vocabulary.from_merges merges": (
         "Vocabulary.from_merges(source([(97 + i, 98 + i, 256 + i) for i in range(9)]), Dialect(), [])"
     ),

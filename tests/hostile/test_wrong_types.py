@@ -200,8 +200,10 @@ VALID: dict[str, Valid] = {
             "whole_pretoken_first": True,
         },
     ),
+    "Tokenizer.first_difference": (TRAINED.first_difference, {"ids": [97]}),
     "Tokenizer.growing": (TRAINED.growing, {"text": "ab", **SPECIAL}),
     "Tokenizer.is_canonical": (TRAINED.is_canonical, {"ids": [97]}),
+    "Tokenizer.join": (TRAINED.join, {"ids": [97], "text": "ab", **SPECIAL}),
     "Tokenizer.load": (
         Tokenizer.load,
         {
@@ -212,6 +214,7 @@ VALID: dict[str, Valid] = {
         },
     ),
     "Tokenizer.pretokens": (TRAINED.pretokens, {"text": "ab"}),
+    "Tokenizer.repair": (TRAINED.repair, {"ids": [97]}),
     "Tokenizer.save": (TRAINED.save, {"path": WRITTEN, "overwrite": False}),
     "Tokenizer.save_folder": (
         TRAINED.save_folder,
@@ -237,6 +240,7 @@ VALID: dict[str, Valid] = {
     "Tokenizer.token_id": (TRAINED.token_id, {"token": "a"}),
     "Tokenizer.token_to_id": (TRAINED.token_to_id, {"token": "a"}),
     "Tokenizer.tokens_with_prefix": (TRAINED.tokens_with_prefix, {"prefix": "a"}),
+    "Tokenizer.transcript": (TRAINED.transcript, SPECIAL),
     "Tokenizer.train": (
         Tokenizer.train,
         {"corpus": TEXT, "vocab_size": 260, "pattern": "gpt2", "normalization": "NFC", **MERGING},
@@ -323,6 +327,7 @@ VALID: dict[str, Valid] = {
         {"special_tokens": ["<x>"], "mergeable_vocab_size": 300},
     ),
     "accelerate": (bpetite.accelerate, {"tokenizer": TRAINED.as_huggingface()}),
+    "shared": (bpetite.shared, {"a": TRAINED, "b": TRAINED}),
     "compare": (bpetite.compare, {"tokenizer": TRAINED, "text": "ab", **SPECIAL}),
     "explain_difference": (
         bpetite.explain_difference,

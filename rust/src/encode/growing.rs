@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use super::stages::{SectionPlaces, Stretch};
 use super::tail::Tail;
-use super::{Choice, ChoicePart, Encoder, Special, Unit, Workspace, character_start};
+use super::{Choice, ChoicePart, Encoder, Span, Special, Unit, Workspace, character_start};
 use crate::error::Result;
 use crate::memory;
 use crate::normalize::Beginning;
@@ -126,6 +126,8 @@ pub struct Growing {
     encoder: Arc<Encoder>,
     /// The choice for parts that have none of their own.
     special: Special,
+    /// What begins with the text.
+    at: Beginning,
     text: String,
     /// The parts of the text.
     parts: Vec<ChoicePart>,
@@ -153,9 +155,12 @@ pub struct Settled {
     pub needs: usize,
 }
 
-const BEGINNING: Settled = Settled { place: 0, ids: 0, at: Beginning::Text, needs: 0 };
-
 impl Settled {
+    /// The beginning of a text.
+    fn beginning(at: Beginning) -> Self {
+        Self { place: 0, ids: 0, at, needs: 0 }
+    }
+
     /// A place within a segment.
     pub fn within(place: usize, ids: usize, needs: usize) -> Self {
         Self { place, ids, at: Beginning::Within, needs }
@@ -164,10 +169,11 @@ impl Settled {
 
 impl Growing {
     /// Begins with an empty text.
-    pub fn new(encoder: Arc<Encoder>, special: Special) -> Self {
+    pub fn new(encoder: Arc<Encoder>, special: Special, at: Beginning) -> Self {
         Self {
             encoder,
             special,
+            at,
             text: String::new(),
             parts: Vec::new(),
             ids: Vec::new(),
@@ -206,12 +212,18 @@ impl Growing {
     }
 
     fn last_settled(&self) -> Settled {
-        self.settled.last().copied().unwrap_or(BEGINNING)
+        self.settled.last().copied().unwrap_or(Settled::beginning(self.at))
     }
 
     /// The number of the part in which each id begins.
     pub fn numbers_of_parts(&self, pulse: &mut Pulse) -> Result<Vec<u32>> {
-        self.encoder.numbers_of_parts(&self.text, &self.ids, &self.parts, pulse)
+        self.encoder.numbers_of_parts(&self.text, self.at, &self.ids, &self.parts, pulse)
+    }
+
+    /// The start and end of each token in the text.
+    pub fn offsets(&self, unit: Unit, pulse: &mut Pulse) -> Result<Vec<Span>> {
+        let choice = Choice::of(&self.parts);
+        self.encoder.offsets(&self.text, self.at, &self.ids, choice, unit, pulse)
     }
 
     /// Appends text, with a choice of its own as a part of its own; returns the number of unchanged
@@ -264,15 +276,17 @@ impl Growing {
         }
         if self.encoder.tiles_text() {
             let settled_before = self.settled.partition_point(|settled| settled.ids <= count);
-            let nearest = self.settled[..settled_before].last().copied().unwrap_or(BEGINNING);
+            let nearest = self.settled[..settled_before]
+                .last()
+                .copied()
+                .unwrap_or(Settled::beginning(self.at));
             let mut end = nearest.place;
             for &id in &self.ids[nearest.ids..count] {
                 end += self.encoder.model.length_in_text(id).unwrap_or(0);
             }
             return Ok(character_start(&self.text, end));
         }
-        let choice = Choice::of(&self.parts);
-        let spans = self.encoder.offsets(&self.text, &self.ids, choice, Unit::Bytes, pulse)?;
+        let spans = self.offsets(Unit::Bytes, pulse)?;
         let starts_behind = spans[count..].iter().map(|&(start, _)| start);
         Ok(starts_behind.min().unwrap_or(self.text.len()))
     }
@@ -476,7 +490,7 @@ mod tests {
         };
         let encoder =
             Encoder::new(&definition, Stages::new(added.into(), &steps).unwrap()).unwrap();
-        Growing::new(Arc::new(encoder), special)
+        Growing::new(Arc::new(encoder), special, Beginning::Text)
     }
 
     /// The work of appending a part so many times, one after the other.

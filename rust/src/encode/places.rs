@@ -17,6 +17,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::normalize::Beginning;
 use crate::pretokenize::{Prepared, pretokenize};
 use crate::watch::Pulse;
 
@@ -59,6 +60,7 @@ impl Encoder {
     pub fn offsets(
         &self,
         text: &str,
+        at: Beginning,
         ids: &[u32],
         choice: Choice,
         unit: Unit,
@@ -74,7 +76,7 @@ impl Encoder {
             }
             return Ok(spans);
         }
-        let mut places = self.places(text, ids, choice, Trim::No, pulse)?;
+        let mut places = self.places(text, at, ids, choice, Trim::No, pulse)?;
         if unit == Unit::Bytes && !text.is_ascii() {
             let mut starts = Vec::new();
             memory::reserve(&mut starts, text.len() + 1)?;
@@ -121,11 +123,12 @@ impl Encoder {
     pub fn numbers_of_parts(
         &self,
         text: &str,
+        at: Beginning,
         ids: &[u32],
         parts: &[ChoicePart],
         pulse: &mut Pulse,
     ) -> Result<Vec<u32>> {
-        let spans = self.offsets(text, ids, Choice::of(parts), Unit::Bytes, pulse)?;
+        let spans = self.offsets(text, at, ids, Choice::of(parts), Unit::Bytes, pulse)?;
         let number = |&(start, _): &Span| parts.partition_point(|part| part.end <= start) as u32;
         memory::gathered(spans.iter().map(number))
     }
@@ -136,6 +139,7 @@ impl Encoder {
     pub fn places(
         &self,
         text: &str,
+        at: Beginning,
         ids: &[u32],
         choice: Choice,
         trim: Trim,
@@ -149,7 +153,7 @@ impl Encoder {
         let mut source_start = 0;
         let mut bytes = 0;
         let mut characters = 0;
-        let stretch = Stretch::whole(text);
+        let stretch = Stretch { text, range: 0..text.len(), at };
         self.stages.sections(
             stretch,
             choice,
@@ -540,7 +544,7 @@ mod tests {
         let (special, unit) = (Special::Text.into(), Unit::Characters);
         assert!(stopped(&|pulse| encoder.model.tiled(&ids, &text, unit, pulse).is_err()));
         assert!(stopped(&|pulse| {
-            encoder.places(&text, &ids, special, Trim::No, pulse).is_err()
+            encoder.places(&text, Beginning::Text, &ids, special, Trim::No, pulse).is_err()
         }));
     }
 

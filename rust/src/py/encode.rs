@@ -30,6 +30,7 @@ use crate::encode::{
     Unknown,
 };
 use crate::memory::{self, reuse};
+use crate::normalize::Beginning;
 use crate::watch::{Pulse, Unwatched, Watch};
 
 /// Shorter texts are encoded without releasing the GIL. What they call is inlined: each function
@@ -276,8 +277,9 @@ impl PyEncoder {
         let py = text.py();
         let text = text.to_str()?;
         self.with_ids(py, text, special.into(), Threads(None), |ids| {
-            let work =
-                |pulse: &mut Pulse| self.encoder.offsets(text, ids, special.into(), unit, pulse);
+            let work = |pulse: &mut Pulse| {
+                self.encoder.offsets(text, Beginning::Text, ids, special.into(), unit, pulse)
+            };
             let spans = watched(py, text.len(), work)?;
             Ok((self.integers.list(py, ids)?, pairs(py, &self.integers, spans)?))
         })
@@ -294,7 +296,9 @@ impl PyEncoder {
         let py = text.py();
         let ids = ids_from(ids)?;
         let text = text.to_str()?;
-        let work = |pulse: &mut Pulse| self.encoder.places(text, &ids, special.into(), trim, pulse);
+        let work = |pulse: &mut Pulse| {
+            self.encoder.places(text, Beginning::Text, &ids, special.into(), trim, pulse)
+        };
         pairs(py, &self.integers, watched(py, text.len(), work)?)
     }
 
@@ -340,9 +344,9 @@ impl PyEncoder {
         PyEncodeStream(encode::EncodeStream::new(Arc::clone(&self.encoder), special))
     }
 
-    #[pyo3(signature = (special=Special::Parse))]
-    fn growing(&self, special: Special) -> GrowingEncoding {
-        GrowingEncoding(encode::Growing::new(Arc::clone(&self.encoder), special))
+    #[pyo3(signature = (special=Special::Parse, at=Beginning::Text))]
+    fn growing(&self, special: Special, at: Beginning) -> GrowingEncoding {
+        GrowingEncoding(encode::Growing::new(Arc::clone(&self.encoder), special, at))
     }
 
     #[pyo3(signature = (ids, errors="strict"))]
@@ -568,7 +572,9 @@ impl PyEncoder {
         ids: &[u32],
     ) -> PyResult<IdsAndParts<'py>> {
         let JoinedParts { text, parts } = joined;
-        let numbers = |pulse: &mut Pulse| self.encoder.numbers_of_parts(text, ids, parts, pulse);
+        let numbers = |pulse: &mut Pulse| {
+            self.encoder.numbers_of_parts(text, Beginning::Text, ids, parts, pulse)
+        };
         let numbers = watched(py, text.len(), numbers)?;
         Ok((self.integers.list(py, ids)?, self.integers.list(py, &numbers)?))
     }

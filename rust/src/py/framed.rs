@@ -32,6 +32,7 @@ use super::watch::PyWatch;
 use crate::encode::{Special, Trim};
 use crate::error::Result;
 use crate::memory;
+use crate::normalize::Beginning;
 
 /// The memory of an encoding besides its ids.
 const BYTES_PER_ENCODING: usize = 240;
@@ -440,7 +441,7 @@ impl EncodedText {
         let text = self.text.to_str(py)?;
         let find = || match frame.trim {
             Some(trim) => watched(py, text.len(), |pulse| {
-                encoder.places(text, &self.ids, frame.special.into(), trim, pulse)
+                encoder.places(text, Beginning::Text, &self.ids, frame.special.into(), trim, pulse)
             }),
             None => Ok(memory::filled((0, 0), self.ids.len())?),
         };

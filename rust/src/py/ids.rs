@@ -14,7 +14,7 @@ use crate::memory;
 const LARGEST_SHARED: usize = 1 << 20;
 
 /// The memory of an id in a list: a reference, and possibly a new integer.
-const BYTES_PER_ID: usize = 40;
+pub const BYTES_PER_ID: usize = 40;
 
 /// The memory of a list besides its ids, and of a reference in it.
 const BYTES_PER_LIST: usize = 96;

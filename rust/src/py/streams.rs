@@ -6,10 +6,10 @@ use pyo3::types::{PyList, PyString};
 
 use super::arguments::natural;
 use super::decode::watched;
-use super::ids::list;
+use super::ids::{BYTES_PER_ID, list};
 use super::texts::OneText;
 use super::workspace::with_workspace;
-use crate::encode::{self, Special, Workspace};
+use crate::encode::{self, Special, Unit, Workspace};
 use crate::error::Result;
 use crate::memory;
 use crate::watch::Pulse;
@@ -98,6 +98,14 @@ impl GrowingEncoding {
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let numbers = watched(py, self.0.text().len(), |pulse| self.0.numbers_of_parts(pulse))?;
         list(py, &numbers)
+    }
+
+    #[getter]
+    fn starts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let work = |pulse: &mut Pulse| self.0.offsets(Unit::Characters, pulse);
+        let spans = watched(py, self.0.text().len(), work)?;
+        memory::ensure(spans.len() * BYTES_PER_ID)?;
+        PyList::new(py, spans.iter().map(|&(start, _)| start))
     }
 
     #[getter]
