@@ -384,7 +384,7 @@ sys.exit(pytest.main(sys.argv[1:]))
 )
 def test_all_of_this_holds_with_transformers_4() -> None:
     room = Path(__file__).parent
-    names = ("test_real_encodings", "test_transformers", "test_copies")
+    names = ("test_real_encodings", "test_transformers", "test_copies", "test_serving")
     files = [room / f"{name}.py" for name in names]
     options = ["-q", "-p", "no:cacheprovider", "-k", "not with_transformers_4"]
     done = subprocess.run(
