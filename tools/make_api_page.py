@@ -16,6 +16,7 @@ from typing import Any
 import bpetite
 import bpetite.corpus
 import bpetite.cs336
+import bpetite.serving
 import bpetite.symbols
 
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
@@ -44,6 +45,7 @@ These errors are the same everywhere; the entry of a function lists any others.
 PLACES: list[tuple[str, str, Any]] = [
     ("The package", "bpetite", bpetite),
     ("Whole corpora", "bpetite.corpus", bpetite.corpus),
+    ("Servers", "bpetite.serving", bpetite.serving),
     ("The interface of CS336", "bpetite.cs336", bpetite.cs336),
     ("BPE over symbols", "bpetite.symbols", bpetite.symbols),
 ]

@@ -18,6 +18,7 @@ import pytest
 import tokenizers
 
 from bpetite import accelerate
+from bpetite.interfaces.call_settings import Lender
 from bpetite.interfaces.huggingface import HuggingFaceTokenizer
 from test_transformers import CHAT, TEXTS, file_of, shown, wrapped
 
@@ -59,8 +60,8 @@ def counted(tokenizer: Any) -> tuple[Any, Counting]:
     """An accelerated tokenizer of transformers, and the one in it that counts."""
     fast = accelerate(tokenizer)
     ours = fast._tokenizer
-    counting = Counting(ours._real)
-    ours._hold(counting, ours._model)
+    counting = Counting(ours._own_real())
+    ours._own = Lender(counting)
     return fast, counting
 
 
@@ -303,7 +304,7 @@ def test_every_method_of_the_real_tokenizer_that_follows_settings_gets_those_of_
     ours.enable_truncation(5)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(ours.no_truncation).result()
-    for written in (ours.to_str(), repr(ours), ours.__getstate__()):
+    for written in (ours.to_str(), repr(ours), str(ours.__getstate__())):
         assert "max_length" in written
 
 
@@ -383,7 +384,8 @@ sys.exit(pytest.main(sys.argv[1:]))
 )
 def test_all_of_this_holds_with_transformers_4() -> None:
     room = Path(__file__).parent
-    files = [room / name for name in ("test_real_encodings.py", "test_transformers.py")]
+    names = ("test_real_encodings", "test_transformers", "test_copies", "test_serving")
+    files = [room / f"{name}.py" for name in names]
     options = ["-q", "-p", "no:cacheprovider", "-k", "not with_transformers_4"]
     done = subprocess.run(
         [sys.executable, "-c", AGAIN, *options, *files],

@@ -25,7 +25,7 @@ LAYERS = [
     {"__init__"},
     {"teaching"},
     {"corpus"},
-    {"cs336"},
+    {"cs336", "serving"},
     {"tokenizer", "symbols", "surgery"},
     {"formats", "interfaces", "training", "encoding", "_persistence"},
     {"counts"},

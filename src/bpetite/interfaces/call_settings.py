@@ -20,6 +20,11 @@ class CallSettings(NamedTuple):
     padding: dict[str, Any] | None
     encode_special_tokens: bool
 
+    @classmethod
+    def of(cls, real: Any) -> CallSettings:
+        """Return the settings of a real tokenizer."""
+        return cls(real.truncation, real.padding, real.encode_special_tokens)
+
     def key(self) -> Hashable:
         """Return a value that is equal for equal settings."""
         truncation = self.truncation and tuple(self.truncation.items())
@@ -37,18 +42,11 @@ class _OfThread(threading.local):
 class SettingsOfThreads:
     """The last settings of a tokenizer, and those that threads have set or read."""
 
-    def __init__(self, real: Any) -> None:
-        self._real = real
-        self.last = CallSettings(real.truncation, real.padding, real.encode_special_tokens)
+    def __init__(self, last: CallSettings) -> None:
+        self.last = last
         """What was set last, in any thread."""
-        self._applied = self.last
-        """What the real tokenizer is set to."""
         self._thread = _OfThread()
-        self._lock = threading.Condition()
-        self._users = 0
-        """The number of calls that the real tokenizer is working on."""
-        self._waiting = 0
-        """The number of threads that wait until it works on none."""
+        self._lock = threading.Lock()
 
     @property
     def is_pinned(self) -> bool:
@@ -58,6 +56,12 @@ class SettingsOfThreads:
     def read(self, name: str) -> Any:
         """Return a setting, which holds for the next call of this thread."""
         return self._thread.pinned.setdefault(name, getattr(self.last, name))
+
+    def set(self, name: str, value: Any) -> None:
+        """Change a setting of all threads, which holds for the next call of this one."""
+        with self._lock:
+            self.last = self.last._replace(**{name: value})
+        self._thread.pinned[name] = value
 
     def current(self) -> CallSettings:
         """Return the settings for the next call of this thread."""
@@ -72,34 +76,48 @@ class SettingsOfThreads:
         self._thread.pinned.clear()
         return settings
 
-    def change(self, name: str, change: Callable[[], object]) -> object:
-        """Change a setting by a method of the real tokenizer, which may refuse the value."""
+
+class Lender:
+    """A real tokenizer that is lent to calls, each of which may want other settings."""
+
+    def __init__(self, real: Any) -> None:
+        self.real = real
+        self._applied = CallSettings.of(real)
+        """What the real tokenizer is set to."""
+        self._lock = threading.Condition()
+        self._users = 0
+        """The number of calls that the real tokenizer is working on."""
+        self._waiting = 0
+        """The number of threads that wait until it works on none."""
+
+    def changed(self, name: str, change: Callable[[Any], object]) -> Any:
+        """Change a setting by a method of the real tokenizer, which may refuse the value, and return it."""
         with self._lock:
             self._wait_for_calls()
-            result = change()
-            value = getattr(self._real, name)
+            change(self.real)
+            value = getattr(self.real, name)
             self._applied = self._applied._replace(**{name: value})
-            self.last = self.last._replace(**{name: value})
-        self._thread.pinned[name] = value
-        return result
+        return value
 
     @contextmanager
-    def applied(self, settings: CallSettings | None) -> Iterator[Any]:
+    def lent(self, settings: CallSettings | None) -> Iterator[Any]:
         """Lend the real tokenizer with these settings, or with any; meanwhile nobody changes them."""
         with self._lock:
-            is_other = settings is not None and settings != self._applied
             # Nobody joins while somebody waits: whoever wants other settings would wait for ever.
-            if self._waiting or is_other:
+            if self._waiting or self._is_other(settings):
                 self._wait_for_calls()
-            if settings is not None and is_other:
+            if settings is not None and self._is_other(settings):
                 self._apply(settings)
             self._users += 1
         try:
-            yield self._real
+            yield self.real
         finally:
             with self._lock:
                 self._users -= 1
                 self._lock.notify_all()
+
+    def _is_other(self, settings: CallSettings | None) -> bool:
+        return settings is not None and settings != self._applied
 
     def _wait_for_calls(self) -> None:
         self._waiting += 1
@@ -109,7 +127,7 @@ class SettingsOfThreads:
             self._waiting -= 1
 
     def _apply(self, settings: CallSettings) -> None:
-        real = self._real
+        real = self.real
         if settings.truncation:
             real.enable_truncation(**settings.truncation)
         else:

@@ -1,34 +1,28 @@
 """A `tokenizers.Tokenizer` in, a faster one with the same interface and our engine out.
 
-It contains the real one. Single texts are encoded by the engine, with templates, truncation and
-padding, and ids are decoded by it. For everything else the real one is called: for pairs and words,
-and for what transformers does not ask of an encoding itself, such as word ids.
+Single texts are encoded by the engine, with templates, truncation and padding, and ids are decoded
+by it. For everything else a real tokenizer is made and called: for pairs and words, and for what
+transformers does not ask of an encoding itself, such as word ids. Copies share it until one of them
+is changed.
 """
 
 from __future__ import annotations
 
 import copy
-import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from threading import RLock
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from bpetite._engine import FramedEncoder, FramedEncoding
 from bpetite._internal.memory import available_memory
-from bpetite._internal.once import once
-from bpetite.encoding.encoder import encoder_of
-from bpetite.formats import huggingface
-from bpetite.formats.huggingface_steps import Outside, steps_of, template_parts
 from bpetite.formats.shared.peers import tokenizers_library
-from bpetite.formats.shared.printable import printable_or_text
-from bpetite.interfaces.call_settings import CallSettings, SettingsOfThreads
-
-Trim = Literal["no", "yes", "keep first"]
+from bpetite.interfaces.call_settings import CallSettings, Lender, SettingsOfThreads
+from bpetite.interfaces.huggingface_model import Original, ReadModel, Settings, flags_of
 
 _SWITCHED_OFF = {"", "off", "false", "f", "no", "n", "0"}
 """The values of `TOKENIZERS_PARALLELISM` that mean a single thread."""
@@ -86,36 +80,48 @@ class HuggingFaceTokenizer:
 
     def __init__(self, real: Any) -> None:
         """Take a `tokenizers.Tokenizer`, and keep a copy; one that cannot be accelerated is refused."""
-        library = tokenizers_library()
+        tokenizers_library()  # which refuses a version with another interface
         if not hasattr(real, "to_str"):
             raise TypeError(
                 "a tokenizer of tokenizers, or one of transformers that holds such a tokenizer, can be "
                 f"accelerated, not {type(real).__name__}"
             )
-        copied = library.Tokenizer.from_str(real.to_str())
-        copied.encode_special_tokens = (
-            real.encode_special_tokens
-        )  # the only setting that no file holds
-        self._hold(copied, _ReadModel(copied))
+        content = real.to_str().encode("utf-8")
+        self._hold(Original(content, ReadModel(content)), CallSettings.of(real))
 
-    def _hold(self, real: Any, model: _ReadModel | None) -> HuggingFaceTokenizer:
-        self._real = real
-        self._model = model
-        self._calls = SettingsOfThreads(real)
-        self._settings: _Settings | None = None
-        self._is_read = False
+    def _hold(self, original: Original, settings: CallSettings) -> HuggingFaceTokenizer:
+        self._original = original
+        self._is_original = True
+        """Whether this tokenizer is still equal to it, but for the settings of calls."""
+        self._own: Lender | None = None
+        """The real tokenizer that only this one may change; None until it is needed."""
+        self._model = original.model
+        self._calls = SettingsOfThreads(settings)
+        self._settings = original.settings and original.settings.apart()
+        self._is_read = True
         self._lock = RLock()
         """Held while settings are read again."""
-        self._latest = _Latest(self._calls.last)
+        self._latest = _Latest(settings)
         self._remembers_more = False
         self._handed_out: dict[str, object] = {}
         return self
 
+    @property
+    def _lender(self) -> Lender:
+        """The real tokenizer for calls; copies may use it, too, so that it must not be changed."""
+        return self._own or self._original.lender
+
+    def _own_real(self) -> Any:
+        """Return a real tokenizer that no other uses, to be changed."""
+        with self._lock:
+            if self._own is None:
+                self._own = Lender(self._original.made())
+            return self._own.real
+
     @classmethod
     def from_str(cls, json: str) -> HuggingFaceTokenizer:
         """Make a tokenizer from the text of a `tokenizer.json`."""
-        real = tokenizers_library().Tokenizer.from_str(json)
-        return object.__new__(cls)._hold(real, _ReadModel(real))
+        return cls(tokenizers_library().Tokenizer.from_str(json))
 
     @classmethod
     def from_file(cls, path: str) -> HuggingFaceTokenizer:
@@ -224,7 +230,7 @@ class HuggingFaceTokenizer:
     def _really(self, name: str, settings: CallSettings, count: int, *arguments: Any) -> Any:
         """Let the real tokenizer encode a number of texts."""
         _ensure_memory(settings.padding, count)
-        with self._calls.applied(settings) as real:
+        with self._lender.lent(settings) as real:
             return getattr(real, name)(*arguments)
 
     def post_process(self, encoding: Any, pair: Any = None, add_special_tokens: bool = True) -> Any:
@@ -241,7 +247,7 @@ class HuggingFaceTokenizer:
         if settings is not None:
             with suppress(KeyError, TypeError, ValueError):
                 return settings.decode(ids, skip_special_tokens)
-        with self._calls.applied(None) as real:
+        with self._lender.lent(None) as real:
             return str(real.decode(ids, skip_special_tokens))
 
     def decode_batch(
@@ -273,42 +279,45 @@ class HuggingFaceTokenizer:
     @encode_special_tokens.setter
     def encode_special_tokens(self, value: bool) -> None:
         self._set(
-            "encode_special_tokens", partial(setattr, self._real, "encode_special_tokens", value)
+            "encode_special_tokens", lambda real: setattr(real, "encode_special_tokens", value)
         )
 
     def enable_truncation(self, *args: Any, **kwargs: Any) -> None:
         """Truncate texts from now on."""
-        self._set("truncation", partial(self._real.enable_truncation, *args, **kwargs))
+        self._set("truncation", lambda real: real.enable_truncation(*args, **kwargs))
 
     def no_truncation(self) -> None:
         """Truncate no texts from now on."""
-        self._set("truncation", self._real.no_truncation)
+        self._set("truncation", lambda real: real.no_truncation())
 
     def enable_padding(self, *args: Any, **kwargs: Any) -> None:
         """Pad encodings from now on."""
-        self._set("padding", partial(self._real.enable_padding, *args, **kwargs))
+        self._set("padding", lambda real: real.enable_padding(*args, **kwargs))
 
     def no_padding(self) -> None:
         """Pad no encodings from now on."""
-        self._set("padding", self._real.no_padding)
+        self._set("padding", lambda real: real.no_padding())
 
-    def _set(self, name: str, change: Callable[[], object]) -> None:
-        self._calls.change(name, change)
+    def _set(self, name: str, change: Callable[[Any], object]) -> None:
+        lender = self._own or self._original.frame
+        self._calls.set(name, lender.changed(name, change))
         self._latest = _Latest(self._calls.last)
 
-    def _now(self) -> _Settings | None:
+    def _now(self) -> Settings | None:
         """Return the settings that calls share; None if only the real tokenizer can follow them."""
         if self._is_read and not self._handed_out:
             return self._settings
         with self._lock:
             for name, before in list(self._handed_out.items()):
-                state = _state_of(getattr(self._real, name))
+                state = _state_of(getattr(self._own_real(), name))
                 if state != before:
                     self._handed_out[name] = state
                     self._changed(name)
             if not self._is_read and self._model is not None:
+                real = self._own_real()
+                added = real.get_added_tokens_decoder()
                 with suppress(ValueError):  # added tokens that the engine cannot tell apart
-                    self._settings = _Settings(self._real, self._model)
+                    self._settings = Settings(self._model, real, added, real.id_to_token)
             self._is_read = True
             return self._settings
 
@@ -343,7 +352,7 @@ class HuggingFaceTokenizer:
 
     def _real_encoding(
         self,
-        settings: _Settings,
+        settings: Settings,
         call: CallSettings,
         adds: bool,
         bare: bool,
@@ -371,26 +380,31 @@ class HuggingFaceTokenizer:
         with self._lock:
             self._is_read = False
             self._settings = None
+            self._is_original = False
             self._latest = _Latest(self._calls.last)
         if name in _PARTS - {"post_processor"}:
             self._model = None
             # What is unsupported is refused with a ValueError; the real one does everything then.
             with suppress(Exception):
-                self._model = None if self._remembers_more else _ReadModel(self._real)
+                self._model = (
+                    None
+                    if self._remembers_more
+                    else ReadModel(self._own_real().to_str().encode("utf-8"))
+                )
 
-    def _changing(self, change: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def _changing(self, name: str) -> Callable[..., Any]:
         """Return a method of the real tokenizer that changes it, after which settings are read again."""
+        adds = name in _ADDS
 
         def changed(*args: Any, **kwargs: Any) -> Any:
-            before = self._real.get_added_tokens_decoder() if name in _ADDS else {}
-            result = change(*args, **kwargs)
-            self._changed(name if name in _ADDS else "model")
-            after = self._real.get_added_tokens_decoder() if before else {}
+            real = self._own_real()
+            before = real.get_added_tokens_decoder() if adds else {}
+            result = getattr(real, name)(*args, **kwargs)
+            self._changed(name if adds else "model")
+            after = real.get_added_tokens_decoder() if before else {}
             # A token that is added again with other flags is still searched as before, and still
             # special.
-            if any(
-                _flags_of(after[token_id]) != _flags_of(old) for token_id, old in before.items()
-            ):
+            if any(flags_of(after[token_id]) != flags_of(old) for token_id, old in before.items()):
                 self._model = None
                 self._remembers_more = True
             return result
@@ -399,37 +413,74 @@ class HuggingFaceTokenizer:
 
     def __getattr__(self, name: str) -> Any:
         """Leave everything else to the real tokenizer."""
-        if name.startswith("__") or name == "_real":
+        if name.startswith("_"):
             raise AttributeError(name)
-        value = getattr(self._real, name)
-        if name in _PARTS and value is not None and name not in self._handed_out:
-            self._hand_out(name)
+        if name in _PARTS:
+            return self._part(name)
         if name in _WRITES:
             return partial(self._really, name, self._calls.current(), 0)
-        return self._changing(value, name) if name in _CHANGES else value
+        if name in _CHANGES:
+            return self._changing(name)
+        if self._own is None and self._original.answers(name):
+            return getattr(self._original, name)
+        return getattr(self._lender.real, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("_") or name == "encode_special_tokens":
             object.__setattr__(self, name, value)
             return
-        setattr(self._real, name, value)
+        setattr(self._own_real(), name, value)
         self._changed(name)
         if name in _PARTS:
             self._hand_out(name)
 
+    def _part(self, name: str) -> Any:
+        """Return a part of the real tokenizer, which its caller may change."""
+        if self._own is None and getattr(self._original.frame.real, name) is None:
+            return None
+        part = getattr(self._own_real(), name)
+        if part is not None and name not in self._handed_out:
+            self._hand_out(name)
+        return part
+
     def _hand_out(self, name: str) -> None:
         """From now on, somebody may change a part, so that each call looks at it."""
-        self._handed_out[name] = _state_of(getattr(self._real, name))
+        self._handed_out[name] = _state_of(getattr(self._own_real(), name))
         self._latest = _Latest(self._calls.last)
 
-    # Copies and pickles are made of the text of a file, as those of the real one.
+    # A copy has what the text of a file holds, as that of the real one: all but
+    # `encode_special_tokens`. It shares what cannot change until one of both is changed.
 
-    def __getstate__(self) -> str:
-        return str(self.to_str())
+    def _unchanging(self) -> Original:
+        """Return what this tokenizer is equal to, which later changes do not affect."""
+        self._now()  # which looks for changes of parts
+        with self._lock:
+            latest, original = self._latest, self._original
+            if self._is_original:
+                return original
+        with self._lender.lent(None) as real:
+            original = Original.of(real.to_str().encode("utf-8"))
+        with self._lock:
+            if self._latest is latest:  # Otherwise it may have been changed meanwhile.
+                self._original = original
+                self._is_original = True
+        return original
 
-    def __setstate__(self, json: str) -> None:
-        self._hold(tokenizers_library().Tokenizer.from_str(json), None)
-        self._changed("model")  # What was added may be what only the real one can follow.
+    def __copy__(self) -> HuggingFaceTokenizer:
+        settings = self._calls.current()._replace(encode_special_tokens=False)
+        return object.__new__(type(self))._hold(self._unchanging(), settings)
+
+    def __deepcopy__(self, memo: object) -> HuggingFaceTokenizer:
+        return self.__copy__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        settings = self._calls.current()
+        content = self._unchanging().content
+        return {"content": content, "truncation": settings.truncation, "padding": settings.padding}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        settings = CallSettings(state["truncation"], state["padding"], False)
+        self._hold(Original.of(state["content"]), settings)
 
     def __repr__(self) -> str:
         return str(self._really("__repr__", self._calls.current(), 0))
@@ -505,7 +556,9 @@ def accelerate(tokenizer: Any) -> Any:
         fast = HuggingFaceTokenizer(backend)
         if "decode" in getattr(backend, "__dict__", ()):
             vars(fast)["decode"] = backend.decode  # CLIP's class puts its own function there.
-        return fast if backend is tokenizer else copy.deepcopy(tokenizer, {id(backend): fast})
+        if backend is tokenizer:
+            return fast
+        return copy.deepcopy(tokenizer, {id(backend): fast, **_flat_copies(tokenizer)})
     except Exception as error:  # That of tokenizers, for a part in Python, has no class of its own.
         if not (hasattr(tokenizer, "encode") and hasattr(tokenizer, "decode")):
             raise
@@ -514,198 +567,33 @@ def accelerate(tokenizer: Any) -> Any:
         return tokenizer
 
 
-# The state of the real tokenizer in, encoding and decoding by the engine out
-# --------------------------------
+class _FlatDict(dict[str, Any]):
+    """The vocabulary that some tokenizers of transformers keep, which is copied in one step."""
+
+    def __deepcopy__(self, memo: object) -> _FlatDict:
+        return _FlatDict(self)
 
 
-class _ReadModel:
-    """A vocabulary without added tokens, ready to encode; few settings affect it."""
+class _FlatList(list[Any]):
+    """The merges that some tokenizers of transformers keep, which are copied in one step."""
 
-    def __init__(self, real: Any) -> None:
-        """Read the model of a tokenizer; an unsupported one is refused with the reason."""
-        document = json.loads(real.to_str())
-        # Added tokens are looked for before the model comes in: one that stands in merges is theirs
-        # there.
-        model = document["model"]
-        tokens = document["added_tokens"]
-        added = {token["content"] for token in tokens}.intersection(model.get("vocab", ()))
-        of_merges = added & _texts_of_merges(model.get("merges", ())) if added else added
-        document["added_tokens"] = [token for token in tokens if token["content"] not in of_merges]
-        vocabulary = huggingface.parse_document(document).vocabulary
-        self.vocabulary = vocabulary
-        cutters = _steps(real.pre_tokenizer, "pretokenizers")
-        spells_bytes = any(step.get("type") == "ByteLevel" for step in cutters)
-        self.encoder = encoder_of(vocabulary)
-        self.unplaced = vocabulary.unknown and vocabulary.unknown[0]
-        """The id of unknown bytes: only the real tokenizer knows where it says that such tokens stand."""
-        self.is_of_pieces = not spells_bytes and bool(
-            real.model.byte_fallback or vocabulary.provisional
-        )
-        decoders = [step.get("type") for step in _steps(real.decoder, "decoders")]
-        self.decodes = decoders == ["ByteLevel"] and not self.is_of_pieces
+    def __deepcopy__(self, memo: object) -> _FlatList:
+        return _FlatList(self)
 
 
-def _texts_of_merges(merges: Iterable[Any]) -> set[str]:
-    """Return the parts of merges and what they make."""
-    texts: set[str] = set()
-    for merge in merges:
-        parts = merge.split(" ") if isinstance(merge, str) else merge
-        texts.update(parts)
-        texts.add("".join(parts))
-    return texts
+def _flat_copies(tokenizer: Any) -> dict[int, Any]:
+    """Return copies of what a tokenizer of transformers keeps of its file, by the ids of the objects.
+
+    A deep copy of Qwen's takes 300 ms without them, and 10 with them.
+    """
+    copies: dict[int, Any] = {}
+    vocabulary, merges = (vars(tokenizer).get(name) for name in ("_vocab", "_merges"))
+    if type(vocabulary) is dict and _types_in(vocabulary.values()) <= {int}:
+        copies[id(vocabulary)] = _FlatDict(vocabulary)
+    if type(merges) is list and _types_in(merges) <= {tuple}:
+        copies[id(merges)] = _FlatList(merges)
+    return copies
 
 
-class _Settings:
-    """The settings of a tokenizer for encoding and decoding."""
-
-    def __init__(self, real: Any, model: _ReadModel) -> None:
-        self._real = real
-        self._model = model
-        self._added: dict[int, Any] = real.get_added_tokens_decoder()
-        flags = {token_id: _flags_of(token) for token_id, token in self._added.items()}
-        listed = [
-            (token.content, token_id, flags[token_id]) for token_id, token in self._added.items()
-        ]
-        self._encoder = model.encoder.with_added_tokens(listed)
-        # Decoding that leaves out special tokens recognises them by their normalized text.
-        special = {token.content for token in self._added.values() if token.special}
-        self._skipped = {
-            token_id for token_id in self._added if real.id_to_token(token_id) in special
-        }
-        # None if only the real tokenizer encodes.
-        self._template = _Template.of(real.post_processor)
-        searched_later = [{*names} for names in flags.values() if "normalized" in names]
-        strips = any(names - {"normalized", "special"} for names in searched_later)
-        is_trimmed = self._template is not None and self._template.trim != "no"
-        if model.is_of_pieces and (strips or is_trimmed):
-            self._template = None
-        in_model = any(map(real.model.token_to_id, special))
-        self._reads_special = not (in_model and model.vocabulary.whole_pretoken_first)
-        """Whether the engine also encodes where special tokens are read as text."""
-        self._respelled = {
-            token_id
-            for token_id, token in self._added.items()
-            if _is_respelled(token, real.normalizer)
-        }
-        self._text_of: Callable[[int], str] = real.id_to_token
-        self.coders: dict[tuple[bool, bool, Hashable], FramedEncoder] = {}
-
-    def coder(
-        self, adds_special: bool, bare: bool, call: CallSettings, make: Callable[[str, int], Any]
-    ) -> FramedEncoder | None:
-        """Return what encodes texts; if it is `bare`, tokens have no places.
-
-        None if only the real one can. `make` makes the real encoding of a text that is padded to a
-        length.
-        """
-        template = self._template
-        truncation, padding, reads_special = call
-        if template is None or (reads_special and not self._reads_special):
-            return None
-        if template.trim == "keep first" and truncation is not None:
-            return None
-        before = template.before if adds_special else ()
-        after = template.after if adds_special else ()
-        cut = filled = None
-        if truncation is not None:
-            room = truncation["max_length"] - len(before) - len(after)
-            stride = truncation["stride"]
-            if room < 0 or truncation["strategy"] == "only_second" or stride >= max(room, 1):
-                return None  # The real tokenizer refuses longer texts.
-            cut = (room, stride, truncation["direction"] == "left")
-        if padding is not None:
-            pad = (padding["pad_id"], padding["pad_type_id"], padding["pad_token"])
-            is_left = padding["direction"] == "left"
-            filled = (pad, is_left, padding["length"], padding["pad_to_multiple_of"])
-        frame = {
-            "special": "text" if reads_special else "parse",
-            "trim": None if bare else template.trim,
-            "before": before,
-            "after": after,
-            "type_id": template.type_id,
-            "is_apart": template.is_apart,
-            "truncation": cut,
-            "padding": filled,
-            "refused": self._model.unplaced,
-        }
-        return FramedEncoder(self._encoder, frame, make, self._spell)
-
-    def _spell(self, ids: list[int]) -> list[str] | None:
-        """Return how the tokens of a text are spelled; None if only the real encoding knows."""
-        if not self._respelled.isdisjoint(ids):
-            return None
-        return list(map(self._text_of, ids))
-
-    def decode(self, ids: Sequence[int], skip_special_tokens: bool) -> str:
-        """Decode ids; what only the real tokenizer can is a `ValueError`, a `KeyError` or a `TypeError`."""
-        is_ours = self._model.decodes and isinstance(ids, list)
-        if not is_ours or not self._spelled_otherwise.isdisjoint(ids):
-            raise ValueError("the real tokenizer decodes")
-        if skip_special_tokens and not self._skipped.isdisjoint(ids):
-            ids = [token_id for token_id in ids if token_id not in self._skipped]
-        return self._encoder.decode(ids, "replace")
-
-    @once
-    def _spelled_otherwise(self) -> set[int]:
-        """The tokens that the real tokenizer decodes to something else than the engine."""
-        ids = set(self._model.vocabulary.provisional)
-        for token_id in self._added:
-            decoded = printable_or_text(self._real.id_to_token(token_id))
-            if decoded == self._encoder.token_bytes(token_id):
-                ids.discard(token_id)
-            else:
-                ids.add(token_id)
-        return ids
-
-
-class _Template(NamedTuple):
-    """What a post-processor puts around a single text."""
-
-    before: Sequence[Outside] = ()
-    after: Sequence[Outside] = ()
-    type_id: int = 0
-    trim: Trim = "no"
-    """Whether offsets exclude the white space of tokens, or all of it except a first space."""
-    is_apart: bool = True
-    """Whether the tokens of the text are distinguished from all others."""
-
-    @classmethod
-    def of(cls, post_processor: Any) -> _Template | None:
-        """Read a post-processor; None if only the real one can apply it."""
-        steps = _steps(post_processor, "processors")
-        trimming = [step for step in steps if step.get("trim_offsets")]
-        if len(trimming) > 1 or {step["type"] for step in steps[:-1]} - {"ByteLevel"}:
-            return None
-        if not steps:
-            return cls(is_apart=post_processor is not None)
-        parts: list[Any] = list(template_parts(steps[-1]))
-        texts = [place for place, part in enumerate(parts) if isinstance(part, int)]
-        if len(texts) != 1:
-            return None
-        [place] = texts
-        trim: Trim = "no"
-        for step in trimming:
-            trim = "keep first" if step["add_prefix_space"] else "yes"
-        return cls(parts[:place], parts[place + 1 :], parts[place], trim)
-
-
-def _steps(part: Any, key: str) -> list[dict[str, Any]]:
-    state = None if part is None else json.loads(part.__getstate__())
-    return steps_of(state, key)
-
-
-def _is_respelled(token: Any, normalizer: Any) -> bool:
-    """Return whether an added token is spelled as it stands in a text, which may differ from its name."""
-    if token.lstrip or token.rstrip:
-        return True
-    return (
-        token.normalized
-        and normalizer is not None
-        and normalizer.normalize_str(token.content) != token.content
-    )
-
-
-def _flags_of(token: Any) -> list[str]:
-    """Return the flags of an added token."""
-    names = ("lstrip", "normalized", "rstrip", "single_word", "special")
-    return [name for name in names if getattr(token, name)]
+def _types_in(values: Iterable[Any]) -> set[type]:
+    return set(map(type, values))
