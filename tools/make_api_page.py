@@ -52,9 +52,9 @@ PLACES: list[tuple[str, str, Any]] = [
 PACKAGE = PAGE.parent.parent / "src" / "bpetite"
 RETURNED = {
     node.name: node
-    for place in ("encoding/decoding.py", "_engine.pyi")
-    for node in ast.parse((PACKAGE / place).read_text("utf-8")).body
-    if isinstance(node, ast.ClassDef) and node.name in ("DecodeStream", "GrowingEncoding")
+    for node in ast.parse((PACKAGE / "_engine.pyi").read_text("utf-8")).body
+    if isinstance(node, ast.ClassDef)
+    and node.name in ("DecodeStream", "DecodeStreams", "GrowingEncoding")
 }
 """Classes that methods return."""
 

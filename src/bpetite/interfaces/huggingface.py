@@ -18,7 +18,7 @@ from functools import partial
 from threading import RLock
 from typing import Any, Literal, NamedTuple
 
-from bpetite._engine import FramedEncoder, FramedEncoding
+from bpetite._engine import DecodedChunks, FramedEncoder, FramedEncoding
 from bpetite._internal.memory import available_memory
 from bpetite._internal.once import once
 from bpetite.encoding.encoder import encoder_of
@@ -27,6 +27,7 @@ from bpetite.formats.huggingface_steps import Outside, steps_of, template_parts
 from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.formats.shared.printable import printable_or_text
 from bpetite.interfaces.call_settings import CallSettings, SettingsOfThreads
+from bpetite.interfaces.streams import DecodeStream as DecodeStream
 
 Trim = Literal["no", "yes", "keep first"]
 
@@ -644,6 +645,18 @@ class _Settings:
         if skip_special_tokens and not self._skipped.isdisjoint(ids):
             ids = [token_id for token_id in ids if token_id not in self._skipped]
         return self._encoder.decode(ids, "replace")
+
+    def chunks(self, prompt: list[int], skip_special_tokens: bool) -> DecodedChunks | None:
+        """Return what decodes ids behind a prompt as they arrive; None if only the real tokenizer can."""
+        try:
+            is_incomplete = self.decode(prompt, skip_special_tokens).endswith("\ufffd")
+            # With a character that the prompt begins, the real stream returns the whole prompt.
+            if is_incomplete or self._spelled_otherwise:
+                return None
+        except (KeyError, TypeError, ValueError):
+            return None
+        skipped = self._skipped if skip_special_tokens else set()
+        return self._encoder.decoded_chunks(prompt, skipped)
 
     @once
     def _spelled_otherwise(self) -> set[int]:
