@@ -123,6 +123,16 @@ def streams_are_the_whole(rng: Random) -> None:
     stream = tok.decode_stream()
     shown = "".join(stream.push(token_id) for token_id in ids) + stream.finish()
     assert shown == text, (tok.vocabulary, ids)
+    streams = tok.decode_streams()
+    slots = [streams.open() for _ in range(3)]
+    order = rng.choices(slots, k=len(ids))
+    written = dict.fromkeys(slots, "")
+    for slot, piece in zip(order, streams.step(order, ids), strict=True):
+        written[slot] += piece
+    for slot in slots:
+        own = [token_id for place, token_id in zip(order, ids, strict=True) if place == slot]
+        expected = tok.decode(own, errors="replace")
+        assert written[slot] + streams.finish(slot) == expected, (tok.vocabulary, own)
 
 
 def any_ids_decode_as_their_bytes(rng: Random) -> None:

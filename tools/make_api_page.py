@@ -52,10 +52,10 @@ PLACES: list[tuple[str, str, Any]] = [
 """The headings of the page: the title, the import path, and the module."""
 
 PACKAGE = PAGE.parent.parent / "src" / "bpetite"
-CLASSES = ("DecodeStream", "GrowingEncoding", "Transcript")
+CLASSES = ("DecodeStream", "DecodeStreams", "GrowingEncoding", "Transcript")
 RETURNED = {
     node.name: node
-    for place in ("encoding/decoding.py", "encoding/transcripts.py", "_engine.pyi")
+    for place in ("encoding/transcripts.py", "_engine.pyi")
     for node in ast.parse((PACKAGE / place).read_text("utf-8")).body
     if isinstance(node, ast.ClassDef) and node.name in CLASSES
 }

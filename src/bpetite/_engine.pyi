@@ -1,6 +1,6 @@
 """The interface of the Rust engine (`rust/src/`), in the order in which data flows. Private to `bpetite`."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set, Sized
 from os import PathLike
 from typing import Any, Literal, final, overload
 
@@ -13,6 +13,9 @@ from bpetite._internal.types import Column, DType, Ids, MergeOptions, Progress, 
 __all__ = [
     "UNICODE_VERSION",
     "CountTable",
+    "DecodeStream",
+    "DecodeStreams",
+    "DecodedChunks",
     "EncodeStream",
     "Encoder",
     "FileTexts",
@@ -608,8 +611,80 @@ class Encoder:
     def decode_bytes(self, ids: Ids, behind: bool = False) -> bytes:
         """Return the joined bytes of ids; `behind` says that they follow others."""
 
+    def decode_stream(
+        self,
+        errors: str = "strict",
+        skipped: Set[int] = ...,
+        unknown: Callable[[KeyError], Exception] | None = ...,
+    ) -> DecodeStream:
+        """Begin a text without the `skipped` ids; `unknown` makes an exception of one about an unknown id."""
+
+    def decode_streams(
+        self,
+        errors: str = "strict",
+        skipped: Set[int] = ...,
+        unknown: Callable[[KeyError], Exception] | None = ...,
+    ) -> DecodeStreams:
+        """Return room for many such texts."""
+
+    def decoded_chunks(self, ids: Sequence[int], skipped: Set[int] = ...) -> DecodedChunks:
+        """Begin a text behind these ids, without the `skipped` ones."""
+
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes of a token, which may be a special token."""
+
+@final
+class DecodeStream:
+    """Takes ids and returns their text; the bytes of an incomplete character wait for the next ids."""
+
+    def push(self, ids: int | Ids) -> str:
+        """Add one id or several, and return the text that is now complete. An error changes nothing."""
+
+    def finish(self) -> str:
+        """Return the rest; an incomplete character is handled as `errors` says. A new text may then begin."""
+
+    def __copy__(self) -> DecodeStream: ...
+    def __deepcopy__(self, memo: object, /) -> DecodeStream: ...
+
+@final
+class DecodeStreams:
+    """Many texts whose ids arrive in turns.
+
+    Made by `Tokenizer.decode_streams`. A call that fails changes no text, and a call during another one of
+    another thread is a `RuntimeError`.
+    """
+
+    def open(self, prompt: int | Ids = ()) -> int:
+        """Begin a text behind the ids of a prompt, and return the number of its slot.
+
+        The text of the prompt is not returned. The numbers of closed slots are not used again before four
+        billion texts have been opened.
+        """
+
+    def step(self, slots: Ids, ids: Ids) -> list[str]:
+        """Add one id to the text of each slot, in order, and return for each the text that is now complete.
+
+        A slot may occur several times. The number of a slot that is not open is a `ValueError`.
+        """
+
+    def finish(self, slot: int) -> str:
+        """Close a slot, and return the rest of its text; an incomplete character is handled as `errors` says.
+
+        The slot is closed even if that is an error.
+        """
+
+@final
+class DecodedChunks:
+    """Takes ids and returns their text in the chunks of `tokenizers.decoders.DecodeStream`."""
+
+    def step(self, ids: int | Ids) -> str | None:
+        """Add ids, and return the text, if it ends with a complete character that is not U+FFFD."""
+
+    @property
+    def ids(self) -> tuple[list[int], list[int]]:
+        """The ids of the latest chunk, and those after it."""
+
+    def __copy__(self) -> DecodedChunks: ...
 
 @final
 class EncodeStream:

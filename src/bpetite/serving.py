@@ -14,6 +14,7 @@ from threading import Lock
 from typing import Any
 
 from bpetite.interfaces.huggingface import accelerate
+from bpetite.interfaces.streams import give_back_decode_stream, take_decode_stream
 
 __all__ = ["patch_transformers", "unpatch_transformers"]
 
@@ -57,7 +58,7 @@ def patch_transformers() -> None:
             _ours = _accelerating(_theirs)
             setattr(PreTrainedTokenizerBase, _METHOD, _ours)
         _is_active = True
-        _switch_decode_stream("take_decode_stream")
+        take_decode_stream()
 
 
 def unpatch_transformers() -> None:
@@ -76,7 +77,7 @@ def unpatch_transformers() -> None:
         if vars(PreTrainedTokenizerBase)[_METHOD] is _ours:
             setattr(PreTrainedTokenizerBase, _METHOD, _theirs)
             _theirs = _ours = None
-        _switch_decode_stream("give_back_decode_stream")
+        give_back_decode_stream()
 
 
 def _accelerating(theirs: Any) -> Any:
@@ -89,11 +90,6 @@ def _accelerating(theirs: Any) -> Any:
         return accelerate(loaded) if _is_active else loaded
 
     return classmethod(from_pretrained)
-
-
-def _switch_decode_stream(name: str) -> None:
-    with suppress(ImportError):
-        getattr(import_module("bpetite.interfaces.streams"), name)()
 
 
 # vLLM
@@ -135,7 +131,7 @@ class VllmTokenizer:
         registry = _vllm_registry("tokenizers", "TokenizerRegistry")
         load = getattr(registry, "load_tokenizer", None) or registry.get_tokenizer
         with _lock:
-            _switch_decode_stream("take_decode_stream")
+            take_decode_stream()
         return accelerate(load("hf", *args, **kwargs))
 
 

@@ -16,7 +16,7 @@ from sys import modules
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, overload
 
 from bpetite._constants import SPACE, Pair, Pattern
-from bpetite._engine import Encoder, GrowingEncoding, pattern_way
+from bpetite._engine import DecodeStream, DecodeStreams, Encoder, GrowingEncoding, pattern_way
 from bpetite._engine import TextColumn as TextColumn
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal import columns
@@ -50,7 +50,12 @@ from bpetite._internal.warning import warn
 from bpetite._persistence import general_artifact_bytes, save_vocabulary, vocabulary_of
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
-from bpetite.encoding.decoding import DecodeStream, unknown_id, unknown_token
+from bpetite.encoding.decoding import (
+    check_handler,
+    unknown_id,
+    unknown_in_stream,
+    unknown_token,
+)
 from bpetite.encoding.display import ShownText, ShownToken
 from bpetite.encoding.dropout import checked_dropout
 from bpetite.encoding.encoder import EncodedParts, LaterEncoder, Unit, encoder_of
@@ -1194,13 +1199,29 @@ class Tokenizer:
         >>> stream.push(256), stream.push(0xC3), stream.push([0xA9]), stream.finish()
         ('ab', '', 'é', '')
         """
+        check_handler(errors)
         skipped = self._special_ids() if skip_special else set()
-        vocabulary = self._vocabulary
-        stream = DecodeStream(
-            self._made_encoder(), errors, skipped, vocabulary.drops_space, bool(vocabulary.spaced)
-        )
+        stream = self._made_encoder().decode_stream(errors, skipped, unknown_in_stream)
         stream.push(prompt)
         return stream
+
+    def decode_streams(
+        self, *, skip_special: bool = False, errors: str = "replace"
+    ) -> DecodeStreams:
+        """Return many streams in one object, for a server: a step adds an id to each of a number of texts.
+
+        Each text is that of a `decode_stream` with the same arguments.
+
+        >>> streams = Tokenizer.train("ab ab ab", 258).decode_streams()
+        >>> a, b = streams.open(), streams.open(prompt=[256])
+        >>> streams.step([a, b, b], [256, 0xC3, 0xA9])
+        ['ab', '', 'é']
+        >>> streams.finish(a), streams.finish(b)
+        ('', '')
+        """
+        check_handler(errors)
+        skipped = self._special_ids() if skip_special else set()
+        return self._made_encoder().decode_streams(errors, skipped, unknown_in_stream)
 
     # Looking inside
     # ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import _decoder
-from bpetite.encoding.decoding import DecodeStream
+from bpetite.encoding.decoding import check_handler, unknown_in_stream
 from encoders import CORPUS, encoder_of, trained, trained_encoder
 
 ids_lists = st.lists(st.sampled_from(sorted(trained().vocab)))
@@ -74,7 +74,7 @@ def test_an_unknown_id_is_a_key_error_that_names_it(unknown: int) -> None:
             call([104, unknown])
         assert raised.value.args == (unknown,)
     with pytest.raises(KeyError) as raised:
-        DecodeStream(encoder).push([104, unknown])
+        encoder.decode_stream(unknown=unknown_in_stream).push([104, unknown])
     assert str(raised.value) == f"unknown id {unknown}: the vocabulary has no such token"
     with pytest.raises(KeyError, match=str(unknown)):
         encoder.token_bytes(unknown)
@@ -115,7 +115,7 @@ def test_a_long_row_decodes_to_the_text() -> None:
 @given(text=st.text())
 def test_a_stream_gives_every_character_as_soon_as_it_is_complete(text: str) -> None:
     encoder = trained_encoder()
-    stream = DecodeStream(encoder)
+    stream = encoder.decode_stream()
     reference = codecs.getincrementaldecoder("utf-8")()
     for id_ in encoder.encode(text):
         assert stream.push(id_) == reference.decode(encoder.token_bytes(id_))
@@ -124,18 +124,18 @@ def test_a_stream_gives_every_character_as_soon_as_it_is_complete(text: str) -> 
 
 def test_a_stream_that_ends_inside_a_character_is_refused_or_replaced() -> None:
     encoder = trained_encoder()
-    stream = DecodeStream(encoder)
+    stream = encoder.decode_stream()
     assert stream.push([0xE5, 0xA4]) == ""
     with pytest.raises(UnicodeDecodeError):
         stream.finish()
     assert stream.push(list("天".encode())) == "天"
-    mending = DecodeStream(encoder, "replace")
+    mending = encoder.decode_stream("replace")
     assert mending.push([0xE5, 0xA4]) == ""
     assert mending.push(0x41) == "\ufffdA"
     assert mending.push(np.array([0xE5])) == ""
     assert mending.finish() == "\ufffd"
     with pytest.raises(LookupError, match="nonsense"):
-        DecodeStream(encoder, "nonsense")
+        check_handler("nonsense")
 
 
 def test_tokens_longer_than_a_record_decode() -> None:

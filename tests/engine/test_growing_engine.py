@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from bpetite import _engine
 from bpetite._constants import BYTES, SPACE
-from bpetite.encoding.decoding import DecodeStream
 from bpetite.patterns import PATTERNS
 
 TOKENS = [b"ab", b"bb", b"abab", b"aa", b"aaaa", "\u65e5".encode()[:2], b"  ", b"zz"]
@@ -155,7 +154,7 @@ def test_copies_of_streams_and_growing_texts_go_on_by_themselves(
 
 @pytest.mark.parametrize("errors", ["strict", "replace"])
 def test_copies_of_streams_of_ids_go_on_by_themselves(errors: str) -> None:
-    stream = DecodeStream(ENCODERS[f"plain, {PATTERNS['none']}"], errors)
+    stream = ENCODERS[f"plain, {PATTERNS['none']}"].decode_stream(errors)
     stream.push([0xE6, 0x97])
     for copied in (copy.copy, copy.deepcopy):
         assert copied(stream).push(0xA5) == "\u65e5"
@@ -166,6 +165,11 @@ def test_copies_of_streams_of_ids_go_on_by_themselves(errors: str) -> None:
 
 def test_what_has_a_state_is_not_pickled() -> None:
     encoder = ENCODERS[f"plain, {PATTERNS['none']}"]
-    for stateful in (encoder.growing(), encoder.encode_stream(), DecodeStream(encoder)):
+    for stateful in (
+        encoder.growing(),
+        encoder.encode_stream(),
+        encoder.decode_stream(),
+        encoder.decode_streams(),
+    ):
         with pytest.raises(TypeError, match="cannot pickle"):
             pickle.dumps(stateful)

@@ -166,7 +166,6 @@ def test_transformers_loads_accelerated_tokenizers_until_it_is_undone(folder: Pa
 
 
 def test_the_name_of_decode_streams_is_taken_meanwhile(folder: Path) -> None:
-    pytest.importorskip("bpetite.interfaces.streams")
     decoders: Any = tokenizers.decoders
     real_class = decoders.DecodeStream
     ids = accelerate(AUTO.from_pretrained(folder)).encode("a b é the")

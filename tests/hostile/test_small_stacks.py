@@ -57,6 +57,7 @@ WORK = {
     "decode": "assert named.decode(ids) == text",
     "decode an array": "assert named.decode_bytes(array) == text.encode()",
     "decode a stream": "stream = named.decode_stream(); stream.push(ids); stream.finish()",
+    "decode many streams": "many = named.decode_streams(); many.step([many.open()] * len(ids), ids)",
     "count documents": "Counts.from_iterator([text] * 5, num_threads=2)",
     "train": "Tokenizer.train(text, 290)",
     "read deep patterns of others": "for part in ('(', '(?i)', '(?:a|'): read(part * 99 + ')' * 99)",

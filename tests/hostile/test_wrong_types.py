@@ -132,6 +132,10 @@ VALID: dict[str, Valid] = {
         TRAINED.decode_stream,
         {"prompt": [97], "skip_special": False, "errors": "strict"},
     ),
+    "Tokenizer.decode_streams": (
+        TRAINED.decode_streams,
+        {"skip_special": False, "errors": "strict"},
+    ),
     "Tokenizer.encode": (TRAINED.encode, {"text": "ab", **SPECIAL, **PUT, **AROUND}),
     "Tokenizer.encode_batch": (
         TRAINED.encode_batch,

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::decode::{Drops, Writing};
 use crate::error::Result;
 use crate::memory::push;
 use crate::tokens::TokenBytes;
@@ -141,9 +142,9 @@ impl Encoder {
         self.model.written()
     }
 
-    /// The same for tokens behind the first one, if decoding writes other bytes for these.
-    pub fn tokens_behind(&self) -> Option<&TokenBytes> {
-        self.model.written_behind()
+    /// How ids become text, which may omit spaces.
+    pub fn writing(&self, drops: Drops) -> Writing<'_> {
+        Writing { tokens: self.model.written(), behind: self.model.written_behind(), drops }
     }
 
     /// Encodes one text on this thread.

@@ -6,6 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyString};
 
+use crate::decode::Drops;
 use crate::encode::{Special, Trim, Unit};
 use crate::error::{Error, Result};
 use crate::merge::TieBreak;
@@ -17,16 +18,6 @@ use crate::pretokenize::Dialect;
 pub enum Width {
     Bits16,
     Bits32,
-}
-
-/// Which spaces a text omits at its beginning.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Drops {
-    Nothing,
-    /// One, if it begins with one.
-    One,
-    /// All those of the first token.
-    OfFirst,
 }
 
 /// How a pattern is spelled.

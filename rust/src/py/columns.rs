@@ -13,8 +13,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySlice};
 
 use super::arguments::{bytes_of, checked, kind_of};
-use super::decode::{Writing, append};
 use super::watch::raised;
+use crate::decode::Writing;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::Pulse;
@@ -211,7 +211,7 @@ pub fn decoded_lists(
     text_ends.push(0);
     for (row, bounds) in ends.windows(2).enumerate() {
         let ids = ids.get(bounds[0] as usize..bounds[1] as usize).unwrap_or_default();
-        append(writing, ids, &mut content, pulse).map_err(|error| match error {
+        writing.append(ids, &mut content, pulse).map_err(|error| match error {
             Error::UnknownId(id) => {
                 raised(PyKeyError::new_err(format!("row {row}: no token has the id {id}")))
             }

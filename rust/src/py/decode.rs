@@ -1,18 +1,17 @@
 //! Decoding ids to Python `bytes` and `str`.
 
 use std::os::raw::c_char;
+use std::ptr;
 
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::arguments::Drops;
 use super::watch::PyWatch;
-use crate::decode::decode_onto;
+use crate::decode::Writing;
 use crate::error::Result;
 use crate::memory;
-use crate::tokens::TokenBytes;
 use crate::watch::{Pulse, Unwatched};
 use crate::workers::{self, thread_count};
 
@@ -25,54 +24,10 @@ const IDS_FOR_THREAD: usize = 1 << 16;
 /// The number of jobs for each thread: rows may be of very different lengths.
 const JOBS_FOR_THREAD: usize = 8;
 
-/// How ids become text.
-#[derive(Clone, Copy)]
-pub struct Writing<'a> {
-    /// The bytes of the first token, and of all others unless these are behind it.
-    pub tokens: &'a TokenBytes,
-    pub behind: Option<&'a TokenBytes>,
-    pub drops: Drops,
-}
-
-/// Appends the bytes of ids to what is in a vector, without such spaces.
-pub fn append(writing: Writing, ids: &[u32], bytes: &mut Vec<u8>, pulse: &mut Pulse) -> Result<()> {
-    let Writing { tokens, behind, drops } = writing;
-    let start = bytes.len();
-    let (first, others) = ids.split_at(if behind.is_some() { ids.len().min(1) } else { ids.len() });
-    decode_onto(tokens, first, bytes, pulse)?;
-    if let Some(behind) = behind {
-        decode_onto(behind, others, bytes, pulse)?;
-    }
-    if ids.last().is_some_and(|id| tokens.spaced.contains(id)) {
-        bytes.pop();
-    }
-    match drops {
-        Drops::Nothing => {}
-        Drops::One => {
-            if bytes.get(start) == Some(&b' ') {
-                bytes.remove(start);
-            }
-        }
-        Drops::OfFirst => {
-            let first = ids.first().and_then(|&id| tokens.length(id)).unwrap_or(0);
-            let end = start + first;
-            let mut kept_to = start;
-            for place in start..end {
-                if bytes[place] != b' ' {
-                    bytes[kept_to] = bytes[place];
-                    kept_to += 1;
-                }
-            }
-            bytes.drain(kept_to..end);
-        }
-    }
-    Ok(())
-}
-
 /// Returns the bytes of all ids.
 pub fn joined(py: Python<'_>, writing: Writing, ids: Vec<u32>) -> PyResult<Vec<u8>> {
     let mut bytes = Vec::new();
-    watched(py, ids.len(), |pulse| append(writing, &ids, &mut bytes, pulse))?;
+    watched(py, ids.len(), |pulse| writing.append(&ids, &mut bytes, pulse))?;
     Ok(bytes)
 }
 
@@ -91,7 +46,7 @@ pub fn decoded_rows(
         memory::reserve(&mut decoded, rows.len())?;
         for ids in rows {
             let mut bytes = Vec::new();
-            append(writing, ids, &mut bytes, pulse)?;
+            writing.append(ids, &mut bytes, pulse)?;
             decoded.push(bytes);
         }
         Ok(decoded)
@@ -114,6 +69,37 @@ pub fn watched<T: Send>(
 
 /// Decodes UTF-8 with one of Python's error handlers.
 pub fn utf8<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
+    decoded(py, bytes, errors, ptr::null_mut())
+}
+
+/// Decodes UTF-8 up to a character that is incomplete at the end, and takes what is decoded out of
+/// the vector.
+pub fn take_utf8<'py>(
+    py: Python<'py>,
+    bytes: &mut Vec<u8>,
+    errors: &str,
+) -> PyResult<Bound<'py, PyString>> {
+    memory::ensure(4 * bytes.len())?;
+    if let Ok(text) = str::from_utf8(bytes) {
+        let text = PyString::new(py, text);
+        bytes.clear();
+        return Ok(text);
+    }
+    let mut consumed = 0;
+    let text = decoded(py, bytes, errors, &raw mut consumed)?;
+    // A handler may continue at any place.
+    let consumed = usize::try_from(consumed).unwrap_or(0).min(bytes.len());
+    bytes.drain(..consumed);
+    Ok(text)
+}
+
+/// Decodes UTF-8; a place for the number of decoded bytes says that a character may be incomplete.
+fn decoded<'py>(
+    py: Python<'py>,
+    bytes: &[u8],
+    errors: &str,
+    consumed: *mut isize,
+) -> PyResult<Bound<'py, PyString>> {
     let handler = std::ffi::CString::new(errors).map_err(|_| {
         PyValueError::new_err(
             "errors: the name of an error handler must not contain null characters",
@@ -121,11 +107,12 @@ pub fn utf8<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<
     })?;
     let length = isize::try_from(bytes.len())
         .map_err(|_| PyOverflowError::new_err("the text is too long"))?;
+    let start = bytes.as_ptr().cast::<c_char>();
     // SAFETY: the pointer and length are those of a slice that outlives the call, the handler ends
-    // in a null byte, and the result is a new reference to a str, or null with an exception set.
+    // in a null byte, `consumed` is null or a place that outlives the call, and the result is a new
+    // reference to a str, or null with an exception set.
     unsafe {
-        let text =
-            ffi::PyUnicode_DecodeUTF8(bytes.as_ptr().cast::<c_char>(), length, handler.as_ptr());
+        let text = ffi::PyUnicode_DecodeUTF8Stateful(start, length, handler.as_ptr(), consumed);
         Ok(Bound::from_owned_ptr_or_err(py, text)?.cast_into_unchecked())
     }
 }

@@ -6,6 +6,7 @@
 //! all others on threads, without the lock.
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use numpy::ndarray::ArrayView1;
@@ -15,16 +16,19 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyList, PyString};
 
-use super::arguments::{Drops, Threads, Width, items};
+use super::arguments::{Threads, Width, items};
 use super::columns::decoded_lists;
-use super::decode::{Writing, decoded_rows, joined, utf8, watched};
+use super::decode::{decoded_rows, joined, utf8, watched};
 use super::ids::{Integers, id_from, ids_from, pairs};
 use super::pretokenize::{BYTES_PER_PIECE, Steps};
-use super::streams::{GrowingEncoding, PyEncodeStream};
+use super::streams::{
+    DecodeStream, DecodeStreams, DecodedChunks, GrowingEncoding, PyEncodeStream, StreamRules,
+};
 use super::texts::{JoinedParts, OneText, Texts};
 use super::vocabulary::{merge_rows, tokens_of};
 use super::watch::PyWatch;
 use super::workspace::with_workspace;
+use crate::decode::{Drops, Writing};
 use crate::encode::{
     self, AddedToken, Choice, Definition, Dropout, Encoded, Id, Mark, Special, Stages, Trim, Unit,
     Unknown,
@@ -389,12 +393,36 @@ impl PyEncoder {
         let py = ids.py();
         let mut writing = self.writing();
         if behind {
-            let tokens = writing.behind.unwrap_or(writing.tokens);
-            writing = Writing { tokens, behind: None, drops: Drops::Nothing };
+            writing = writing.behind_others();
         }
         let bytes = joined(py, writing, ids_from(ids)?)?;
         memory::ensure(bytes.len())?;
         Ok(PyBytes::new(py, &bytes))
+    }
+
+    #[pyo3(signature = (errors="strict", skipped=HashSet::new(), unknown=None))]
+    fn decode_stream(
+        &self,
+        errors: &str,
+        skipped: HashSet<u32>,
+        unknown: Option<Py<PyAny>>,
+    ) -> DecodeStream {
+        DecodeStream::new(self.stream_rules(errors, skipped, unknown))
+    }
+
+    #[pyo3(signature = (errors="strict", skipped=HashSet::new(), unknown=None))]
+    fn decode_streams(
+        &self,
+        errors: &str,
+        skipped: HashSet<u32>,
+        unknown: Option<Py<PyAny>>,
+    ) -> DecodeStreams {
+        DecodeStreams::new(self.stream_rules(errors, skipped, unknown))
+    }
+
+    #[pyo3(signature = (ids, skipped=HashSet::new()))]
+    fn decoded_chunks(&self, ids: Vec<u32>, skipped: HashSet<u32>) -> DecodedChunks {
+        DecodedChunks::new(self.stream_rules("replace", skipped, None), ids)
     }
 
     fn decode_lists<'py>(
@@ -422,11 +450,17 @@ impl PyEncoder {
 impl PyEncoder {
     /// How ids become text.
     fn writing(&self) -> Writing<'_> {
-        Writing {
-            tokens: self.encoder.tokens(),
-            behind: self.encoder.tokens_behind(),
-            drops: self.drops,
-        }
+        self.encoder.writing(self.drops)
+    }
+
+    fn stream_rules(
+        &self,
+        errors: &str,
+        skipped: HashSet<u32>,
+        unknown: Option<Py<PyAny>>,
+    ) -> StreamRules {
+        let encoder = Arc::clone(&self.encoder);
+        StreamRules { encoder, drops: self.drops, errors: errors.to_owned(), skipped, unknown }
     }
 
     /// Decodes rows of ids, and appends their texts to a list.

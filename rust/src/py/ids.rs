@@ -143,29 +143,37 @@ fn locks<T>(count: usize) -> Box<[PyOnceLock<T>]> {
 /// An integer that cannot be an id (negative, or beyond 32 bits) is a `KeyError`, like an unknown
 /// id.
 pub fn ids_from(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    if let Ok(list) = ids.cast::<PyList>() {
-        return ids_from_list(list);
+    numbers_from(ids, "ids")
+}
+
+/// The same for an argument of any name.
+pub fn numbers_from(numbers: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<u32>> {
+    if let Ok(list) = numbers.cast::<PyList>() {
+        return numbers_from_list(list, name);
+    }
+    if let Ok(tuple) = numbers.cast::<PyTuple>() {
+        return numbers_from_list(&tuple.to_list(), name);
     }
     // The check for an array imports NumPy; a list does not need it.
-    if let Ok(array) = ids.cast::<PyUntypedArray>() {
-        return ids_from_array(array);
+    if let Ok(array) = numbers.cast::<PyUntypedArray>() {
+        return numbers_from_array(array, name);
     }
-    if ids.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("ids: a str was given where integers are expected"));
+    if numbers.is_instance_of::<PyString>() {
+        let message = format!("{name}: a str was given where integers are expected");
+        return Err(PyTypeError::new_err(message));
     }
-    if is_integer(ids)? {
-        return Err(PyTypeError::new_err(format!(
-            "ids must be an iterable of integers: give [{ids}]"
-        )));
+    let expected = format!("{name} must be an iterable of integers");
+    if is_integer(numbers)? {
+        return Err(PyTypeError::new_err(format!("{expected}: give [{numbers}]")));
     }
     let mut copied = Vec::new();
-    for id in items(ids, "ids must be an iterable of integers")? {
-        memory::push(&mut copied, id_from(&id?)?)?;
+    for number in items(numbers, &expected)? {
+        memory::push(&mut copied, number_from(&number?, name)?)?;
     }
     Ok(copied)
 }
 
-fn ids_from_list(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
+fn numbers_from_list(list: &Bound<'_, PyList>, name: &str) -> PyResult<Vec<u32>> {
     let mut ids = Vec::new();
     memory::reserve(&mut ids, list.len())?;
     let mut length = list.len();
@@ -175,7 +183,7 @@ fn ids_from_list(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
             Some(id) => id,
             None => {
                 // An item that is no `int` may run code that changes the list.
-                let id = id_from(&list.get_item(place)?)?;
+                let id = number_from(&list.get_item(place)?, name)?;
                 length = list.len();
                 id
             }
@@ -219,22 +227,27 @@ fn plain_id(list: &Bound<'_, PyList>, place: usize) -> Option<u32> {
 
 /// Returns one id. `bool` is refused although Python counts it among the integers.
 pub fn id_from(id: &Bound<'_, PyAny>) -> PyResult<u32> {
-    if id.is_instance_of::<PyBool>() {
-        return Err(PyTypeError::new_err(format!("ids must be integers, not {id}")));
+    number_from(id, "ids")
+}
+
+/// The same for an argument of any name.
+pub fn number_from(number: &Bound<'_, PyAny>, name: &str) -> PyResult<u32> {
+    if number.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err(format!("{name} must be integers, not {number}")));
     }
-    id.extract::<u32>().map_err(|error| {
-        if error.is_instance_of::<PyOverflowError>(id.py()) {
-            return PyKeyError::new_err(id.clone().unbind());
+    number.extract::<u32>().map_err(|error| {
+        if error.is_instance_of::<PyOverflowError>(number.py()) {
+            return PyKeyError::new_err(number.clone().unbind());
         }
-        PyTypeError::new_err(format!("ids must be integers, not {}", kind_of(id)))
+        PyTypeError::new_err(format!("{name} must be integers, not {}", kind_of(number)))
     })
 }
 
-fn ids_from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u32>> {
+fn numbers_from_array(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<Vec<u32>> {
     let dimensions = array.ndim();
     if dimensions != 1 {
         return Err(PyTypeError::new_err(format!(
-            "ids: the array has {dimensions} dimensions, not one"
+            "{name}: the array has {dimensions} dimensions, not one"
         )));
     }
     if let Ok(array) = array.cast::<PyArray1<u32>>()
@@ -247,7 +260,8 @@ fn ids_from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u32>> {
     }
     // An empty array is accepted whatever its type: `np.array([])` has floats.
     if !array.is_empty() && !matches!(array.dtype().kind(), b'i' | b'u') {
-        return Err(PyTypeError::new_err(format!("ids must be integers, not {}", array.dtype())));
+        let kind = array.dtype();
+        return Err(PyTypeError::new_err(format!("{name} must be integers, not {kind}")));
     }
     // An id beyond 63 bits becomes another one that no vocabulary has.
     let wide =

@@ -51,7 +51,7 @@ mod _engine {
             avoids, covers_all_text, pattern_way, pretokenize, read_pattern, safe_cut, same_pattern,
         },
         resources::{thread_count, trim_memory},
-        streams::{GrowingEncoding, PyEncodeStream},
+        streams::{DecodeStream, DecodeStreams, DecodedChunks, GrowingEncoding, PyEncodeStream},
         text_pairs::{cut_json, listed_merges, merges_that_happen, read_pieces, read_printed},
         texts::is_utf8,
         vocabulary::{

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise, starmap
 from typing import NamedTuple
 
-from bpetite._engine import EncodeStream
+from bpetite._engine import DecodeStream, EncodeStream
 from bpetite._internal.lazy import numpy as np
-from bpetite.encoding.decoding import DecodeStream
 
 _FIRST_STRETCH = 64
 _LONGEST_STRETCH = 1 << 14

@@ -1,107 +1,34 @@
-"""Ids as they arrive in, their text out."""
-
-from __future__ import annotations
+"""What is checked before ids are decoded, and what the errors say."""
 
 import codecs
-from collections.abc import Set
-from operator import index
-from typing import Any, final
 
-from bpetite._engine import Encoder
-from bpetite._internal.arguments import UnknownTokenError, check_type, several
-from bpetite._internal.types import Ids
-from bpetite.vocabulary import DropsSpace, Vocabulary
+from bpetite._internal.arguments import UnknownTokenError, check_type
+from bpetite.vocabulary import Vocabulary
 
 _MOST_RANGES = 4
 """The maximum number of ranges of ids that an error names."""
 
 
-@final
-class DecodeStream:
-    """Takes ids and returns their text; the bytes of an incomplete character wait for the next ids."""
+def check_handler(errors: str) -> None:
+    """Refuse a name that no handler of bytes that are not text has.
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        errors: str = "strict",
-        skipped: Set[int] = frozenset(),
-        drops_space: DropsSpace = False,
-        spaced: bool = False,
-    ) -> None:
-        """Begin a text without the `skipped` ids; `drops_space` and `spaced` are those of the vocabulary."""
-        check_type("errors", errors, str)
-        if "\0" in errors:
-            raise ValueError(f"errors: {errors!r} names no handler")
-        codecs.lookup_error(errors)
-        self._encoder, self._skipped, self._drops_space = encoder, skipped, drops_space
-        self._spaced = spaced
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
-        self._is_first = True
-        self._held = b""
-
-    def push(self, ids: int | Ids) -> str:
-        """Add one id or several, and return the text that is now complete."""
-        try:
-            return self._decoder.decode(self._bytes_of(ids))
-        except KeyError as unknown:
-            raise UnknownTokenError(
-                f"unknown id {unknown.args[0]}: the vocabulary has no such token"
-            ) from None
-
-    def _bytes_of(self, ids: int | Ids) -> bytes:
-        given: list[Any] = [ids] if _is_one(ids) else list(several("ids", "integers", ids))
-        if self._skipped:
-            given = [
-                own
-                for own in given
-                if not hasattr(own, "__index__") or index(own) not in self._skipped
-            ]
-        if not given:
-            return b""
-        held = self._held
-        self._held = b" " if self._is_spaced(given[-1]) else b""
-        if not self._is_first:
-            content = self._encoder.decode_bytes(given, behind=True)
-            return held + content
-        content = self._encoder.decode_bytes(given)
-        # The spaces of the first token are left out, or the first space; or none is put before it.
-        of_token = self._spaced or self._drops_space == "all"
-        self._is_first = not (given if of_token else any(map(self._encoder.token_bytes, given)))
-        return content
-
-    def _is_spaced(self, token_id: Any) -> bool:
-        """Whether a token ends with a space that is only written if another token follows."""
-        token = self._encoder.token_bytes(token_id)
-        may_be = token.endswith(b" ") and not self._drops_space
-        return may_be and self._encoder.decode_bytes([token_id]) != token
-
-    def finish(self) -> str:
-        """Return the rest; an incomplete character is handled as `errors` says. A new text may then begin."""
-        self._is_first = True
-        self._held = b""
-        try:
-            return self._decoder.decode(b"", final=True)
-        finally:
-            self._decoder.reset()
-
-    def __copy__(self) -> DecodeStream:
-        errors = self._decoder.errors
-        copied = DecodeStream(self._encoder, errors, self._skipped, self._drops_space, self._spaced)
-        copied._is_first, copied._held = self._is_first, self._held
-        copied._decoder.setstate(self._decoder.getstate())
-        return copied
-
-    def __deepcopy__(self, memo: object, /) -> DecodeStream:
-        return self.__copy__()
+    >>> check_handler("nonsense")
+    Traceback (most recent call last):
+    LookupError: unknown error handler name 'nonsense'
+    """
+    check_type("errors", errors, str)
+    if "\0" in errors:
+        raise ValueError(f"errors: {errors!r} names no handler")
+    codecs.lookup_error(errors)
 
 
-def _is_one(ids: object) -> bool:
-    """Whether this is one id; a scalar of an array library may have a length that cannot be asked for."""
-    try:
-        has_length = len(ids) >= 0  # type: ignore[arg-type]
-    except TypeError:
-        has_length = False
-    return not has_length and hasattr(ids, "__index__")
+def unknown_in_stream(unknown: KeyError) -> UnknownTokenError:
+    """Return the engine's error about an id in a stream as a sentence.
+
+    >>> print(unknown_in_stream(KeyError(9)))
+    unknown id 9: the vocabulary has no such token
+    """
+    return UnknownTokenError(f"unknown id {unknown.args[0]}: the vocabulary has no such token")
 
 
 def unknown_id(unknown: KeyError, vocabulary: Vocabulary) -> UnknownTokenError:

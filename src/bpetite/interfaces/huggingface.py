@@ -23,6 +23,7 @@ from bpetite._internal.memory import available_memory
 from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.interfaces.call_settings import CallSettings, Lender, SettingsOfThreads
 from bpetite.interfaces.huggingface_model import Original, ReadModel, Settings, flags_of
+from bpetite.interfaces.streams import DecodeStream as DecodeStream
 
 _SWITCHED_OFF = {"", "off", "false", "f", "no", "n", "0"}
 """The values of `TOKENIZERS_PARALLELISM` that mean a single thread."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
-from bpetite._engine import FramedEncoder
+from bpetite._engine import DecodedChunks, FramedEncoder
 from bpetite._internal.json import parse_with_lists
 from bpetite._internal.once import once
 from bpetite.encoding.encoder import encoder_of
@@ -269,6 +269,18 @@ class Settings:
         if skip_special_tokens and not self._skipped.isdisjoint(ids):
             ids = [token_id for token_id in ids if token_id not in self._skipped]
         return self._encoder.decode(ids, "replace")
+
+    def chunks(self, prompt: list[int], skip_special_tokens: bool) -> DecodedChunks | None:
+        """Return what decodes ids behind a prompt as they arrive; None if only the real tokenizer can."""
+        try:
+            is_incomplete = self.decode(prompt, skip_special_tokens).endswith("\ufffd")
+            # With a character that the prompt begins, the real stream returns the whole prompt.
+            if is_incomplete or self._spelled_otherwise:
+                return None
+        except (KeyError, TypeError, ValueError):
+            return None
+        skipped = self._skipped if skip_special_tokens else set()
+        return self._encoder.decoded_chunks(prompt, skipped)
 
     @once
     def _spelled_otherwise(self) -> set[int]:
