@@ -13,7 +13,7 @@ MKDOCS := $(VENV)/mkdocs
 SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev quick test test-slow check lint test-rust test-python test-models browser fmt bench texts bench-train bench-encode bench-patterns bench-corpus bench-dropin bench-builders
+.PHONY: help demo dev quick test test-slow check lint test-rust test-python test-models browser fmt bench texts bench-train bench-encode bench-patterns bench-corpus bench-dropin bench-serving bench-builders
 .PHONY: portable ports emulated docs site fuzz soak sanitize valgrind audit clean
 
 SECONDS := 60
@@ -145,6 +145,11 @@ bench-dropin: $(TESTED) $(NAMED) ## Time transformers with tokenizers and with u
 		--tokenizer $(wildcard $(MODELS)/qwen2.5/tokenizer.json* $(MODELS)/llama3/tokenizer.json*)
 	$(BIN)/python -m bench.dropin_threads --corpus $(firstword $(wildcard $(READ)/english.txt*)) \
 		--tokenizer $(firstword $(wildcard $(MODELS)/qwen2.5/tokenizer.json*))
+
+bench-serving: $(TESTED) $(NAMED) ## Time what servers wait for: calls, copies, streams, turns of a chat (MODELS=folder, CORPORA=, OPTIONS=)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python -m bench.serving --corpus $(firstword $(wildcard $(READ)/english.txt*)) $(OPTIONS) \
+		--tokenizer $(wildcard $(MODELS)/qwen2.5/tokenizer.json* $(MODELS)/llama3/tokenizer.json*)
 
 bench-corpus: $(BUILT) $(NAMED) ## Compare whole corpora with work in memory (CORPORA=folder), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[corpus]'

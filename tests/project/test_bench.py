@@ -22,6 +22,7 @@ from bench import (  # noqa: E402  # a folder that is not installed
     large_folders,
     large_threads,
     others,
+    serving,
 )
 from bench.chart import THEMES  # noqa: E402  # a folder that is not installed
 from bench.results import read_results, write_results  # noqa: E402  # a folder that is not installed
@@ -296,6 +297,34 @@ def test_what_a_cluster_costs_is_measured(tmp_path: Path) -> None:
 
 def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_what_servers_wait_for_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "The cat sat on the mat, and the hat was on the cat. " * 40
+    Tokenizer.train(text, 300, dialect="tiktoken").save_folder(tmp_path / "model")
+    monkeypatch.setattr(serving, "CALLED", {40: 3, 400: 2})
+    for name, number in {"STREAMS": 5, "STEPS": 4, "STREAMED": 50, "TURN_CHARACTERS": 90}.items():
+        monkeypatch.setattr(serving, name, number)
+    names = []
+    for part, (_, libraries) in serving.PARTS.items():
+        timed = {
+            one: None
+            if one == "fastokens"
+            else serving.measure(one, part, tmp_path / "model", text)
+            for one in libraries
+        }
+        rows = [*serving.rows_of(part, [timed])]
+        names += [row[0] for row in rows]
+        assert {row[1] for row in rows} == {*libraries} - {"fastokens"}
+        assert all(float(row[3]) > 0 for row in rows)
+        different = {
+            **timed,
+            libraries[-1]: dict.fromkeys(timed[libraries[0]] or (), (1.0, "other")),
+        }
+        if part != "copies":
+            with pytest.raises(SystemExit, match="do not give the same"):
+                list(serving.rows_of(part, [different]))
+    assert {"a text of 40 characters", "deep copy", "the last of 10 turns"} < {*names}
 
 
 def test_difficult_inputs_have_the_answers_that_the_page_gives(tmp_path: Path) -> None:
