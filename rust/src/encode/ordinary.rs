@@ -15,7 +15,7 @@ use std::sync::{Arc, Weak};
 use super::cache::{Cache, INLINE, LONGEST, Table};
 use super::merging::{Merger, SHORT, Scratch};
 use super::model::check_known;
-use super::superwords::{Rules, Superworder};
+use super::superwords::{StageMerger, Superworder};
 use super::written::MarkPlace;
 use super::{Encoder, Id, Model, NO_ID, Unknown};
 use crate::error::Result;
@@ -271,9 +271,9 @@ impl Encoder {
         else {
             return model.merge(block.pretoken(index), misses, pulse);
         };
-        let rules = &mut Rules { model, superwords, scratch: &mut misses.scratch, pulse };
+        let merger = &mut StageMerger { model, superwords, scratch: &mut misses.scratch, pulse };
         let pretoken = block.start_of(index)..block.ends[index];
-        superworder.merge(block.text, pretoken, &mut misses.ids, rules)
+        superworder.merge(block.text, pretoken, &mut misses.ids, merger)
     }
 
     /// Encodes a block: ids that the table has are copied.

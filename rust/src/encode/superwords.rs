@@ -214,8 +214,8 @@ pub struct Superworder {
     runs: Runs,
 }
 
-/// What a pretoken is merged by.
-pub struct Rules<'a, 'p> {
+/// Merges a pretoken in two stages.
+pub struct StageMerger<'a, 'p> {
     pub model: &'a Model,
     pub superwords: &'a Superwords,
     pub scratch: &'a mut Scratch,
@@ -245,7 +245,7 @@ impl Superworder {
         text: &[u8],
         pretoken: Range<usize>,
         ids: &mut Vec<u32>,
-        rules: &mut Rules,
+        merger: &mut StageMerger,
     ) -> Result<()> {
         let Self { pieces, runs } = self;
         ids.clear();
@@ -253,10 +253,10 @@ impl Superworder {
         let mut place = Place { start: pretoken.start, searched: pretoken.start + 1 };
         while place.start < pretoken.end {
             let before = place.start;
-            pieces.add_tokens(text, &mut place, pretoken.end, &mut runs.tokens, rules)?;
+            pieces.add_tokens(text, &mut place, pretoken.end, &mut runs.tokens, merger)?;
             let is_last = place.start == pretoken.end;
-            runs.merge(is_last, rules, ids)?;
-            rules.pulse.beat(place.start - before)?;
+            runs.merge(is_last, merger, ids)?;
+            merger.pulse.beat(place.start - before)?;
         }
         Ok(())
     }
@@ -300,9 +300,9 @@ impl Pieces {
         place: &mut Place,
         end: usize,
         tokens: &mut Vec<u32>,
-        rules: &mut Rules,
+        merger: &mut StageMerger,
     ) -> Result<()> {
-        let count = self.find_ends(text, place, end, rules.superwords);
+        let count = self.find_ends(text, place, end, merger.superwords);
         let Self { lookups, ends, table, learned, new } = self;
         let block = Block { text, start: place.start, ends: &ends[..count] };
         place.start = block.end();
@@ -311,7 +311,7 @@ impl Pieces {
         let Some(table) = table else {
             tokens.truncate(length);
             for index in 0..count {
-                rules.merge_early(block.pretoken(index), new)?;
+                merger.merge_early(block.pretoken(index), new)?;
                 extend(tokens, new)?;
             }
             return Ok(());
@@ -334,7 +334,7 @@ impl Pieces {
             let known = match known {
                 Some(known) => known,
                 None => {
-                    rules.merge_early(piece, new)?;
+                    merger.merge_early(piece, new)?;
                     if piece.len() <= LONGEST {
                         *learned += usize::from(table.insert(key, entry, piece, new));
                     }
@@ -395,9 +395,9 @@ impl Runs {
     }
 
     /// Appends the ids of all runs but the last one, which may go on unless it `is_last`.
-    fn merge(&mut self, is_last: bool, rules: &mut Rules, ids: &mut Vec<u32>) -> Result<()> {
-        self.compare_tokens(rules.superwords)?;
-        let done = self.merge_some(is_last, rules)?;
+    fn merge(&mut self, is_last: bool, merger: &mut StageMerger, ids: &mut Vec<u32>) -> Result<()> {
+        self.compare_tokens(merger.superwords)?;
+        let done = self.merge_some(is_last, merger)?;
         reserve(ids, done)?;
         ids.extend(self.tokens.drain(..done).filter(|&id| id != NO_ID));
         self.open = self.tokens.len();
@@ -431,7 +431,7 @@ impl Runs {
 
     /// Merges all runs but the last one, which may go on unless it `is_last`, and writes `NO_ID`
     /// for tokens that are gone. Returns where the runs end.
-    fn merge_some(&mut self, is_last: bool, rules: &mut Rules) -> Result<usize> {
+    fn merge_some(&mut self, is_last: bool, merger: &mut StageMerger) -> Result<usize> {
         let count = self.tokens.len();
         let compared = self.open.saturating_sub(1);
         // A run that was open goes on, or ends with its last token.
@@ -445,7 +445,7 @@ impl Runs {
             if end == count && !is_last {
                 return Ok(start);
             }
-            self.merge_run(start..end, rules)?;
+            self.merge_run(start..end, merger)?;
             done = end;
             next = first_from(&self.join, behind + 1);
         }
@@ -458,16 +458,16 @@ impl Runs {
 
     /// Merges a run, and writes `NO_ID` behind the result.
     #[inline]
-    fn merge_run(&mut self, run: Range<usize>, rules: &mut Rules) -> Result<()> {
+    fn merge_run(&mut self, run: Range<usize>, merger: &mut StageMerger) -> Result<()> {
         let tokens = &mut self.tokens[run];
         if tokens.len() <= SHORT_RUN {
-            let length = rules.superwords.merge_short(tokens);
+            let length = merger.superwords.merge_short(tokens);
             tokens[length..].fill(NO_ID);
             return Ok(());
         }
         self.merged.clear();
         extend(&mut self.merged, tokens)?;
-        let Rules { model: Model { merges, tokens: bytes, .. }, scratch, pulse, .. } = rules;
+        let StageMerger { model: Model { merges, tokens: bytes, .. }, scratch, pulse, .. } = merger;
         let mut merger = Merger { merges, tokens: bytes, scratch, pulse };
         merger.merge_tokens(&mut self.merged)?;
         let (merged, rest) = tokens.split_at_mut(self.merged.len());
@@ -486,7 +486,7 @@ fn make_room(tokens: &mut Vec<u32>, length: usize) -> Result<()> {
     Ok(())
 }
 
-impl Rules<'_, '_> {
+impl StageMerger<'_, '_> {
     /// Sets `tokens` to the early tokens of a piece.
     fn merge_early(&mut self, piece: &[u8], tokens: &mut Vec<u32>) -> Result<()> {
         let Self { model, superwords, scratch, pulse } = self;
