@@ -34,6 +34,8 @@ from bpetite._constants import END_OF_TEXT_TOKEN
 
 CALLED = {400: 300, 4_000: 100, 490_000: 5}
 """The number of texts of each length, in characters, that transformers is called with."""
+WARMED = 2_000_000
+"""The characters that it is called with before."""
 STREAMS = 2_000
 STEPS = 20
 """How many tokens each of many streams takes."""
@@ -80,14 +82,15 @@ Part = Callable[[str, Path, str], Iterator[tuple[str, float, object]]]
 def calls(library: str, folder: Path, text: str) -> Iterator[tuple[str, float, object]]:
     """Call transformers with lists of one text, each of which is new."""
     tokenizer = loaded(library, folder)
-    tokenizer([text[-1000:]])
+    # A server has run for a while: it knows the words of another text.
+    tokenizer([text[-min(WARMED, len(text) // 2) :]])
     start = 0
     for length, count in CALLED.items():
         times = []
         rows = []
         for _ in range(count):
             piece = text[start : start + length]
-            start = (start + length) % (len(text) - length)
+            start = (start + length) % (len(text) // 2 - length)
             taken, encoded = seconds_of(partial(tokenizer, [piece]))
             times.append(taken)
             rows.append(encoded["input_ids"])
@@ -143,11 +146,12 @@ def streams(library: str, folder: Path, text: str) -> Iterator[tuple[str, float,
         many = tokenizer.decode_streams(skip_special=True, errors="replace")
         slots = [many.open() for _ in starts]
         taken, steps = seconds_of(lambda: [many.step(slots, row) for row in rows])
-        texts = ["".join(pieces) for pieces in zip(*steps, strict=True)]
+        rest = [many.finish(slot) for slot in slots]
+        texts = ["".join(pieces) for pieces in zip(*steps, rest, strict=True)]
     else:
         replies = Replies(loaded("plain", folder), len(starts))
-        taken, texts = seconds_of(lambda: replies.steps(rows))
-    # Characters that are not complete are shown by nobody.
+        taken, _ = seconds_of(lambda: replies.steps(rows))
+        texts = replies.finish()
     yield name, taken / STEPS, texts
 
 
@@ -161,26 +165,34 @@ class Replies:
         self._surrounding = [0] * count
         self._read = [0] * count
 
-    def steps(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        """Add tokens to each reply, one at a time; return what is shown of the texts."""
+    def steps(self, rows: Sequence[Sequence[int]]) -> None:
+        """Add tokens to each reply, one at a time."""
         for row in rows:
             self.step(row)
-        return self._texts
 
     def step(self, row: Sequence[int]) -> None:
         """Add a token to each reply."""
         for ids, own in zip(self._ids, row, strict=True):
             ids.append(own)
-        starts = self._surrounding
-        before = self._decode(
-            [ids[a:b] for ids, a, b in zip(self._ids, starts, self._read, strict=True)]
-        )
-        now = self._decode([ids[a:] for ids, a in zip(self._ids, starts, strict=True)])
+        before, now = self._windows()
         for place, (old, new) in enumerate(zip(before, now, strict=True)):
             if len(new) > len(old) and not new.endswith("\N{REPLACEMENT CHARACTER}"):
                 self._texts[place] += new[len(old) :]
                 self._surrounding[place] = self._read[place]
                 self._read[place] = len(self._ids[place])
+
+    def finish(self) -> list[str]:
+        """Return the texts, with characters that are not complete."""
+        before, now = self._windows()
+        rest = [new[len(old) :] for old, new in zip(before, now, strict=True)]
+        return [text + more for text, more in zip(self._texts, rest, strict=True)]
+
+    def _windows(self) -> tuple[list[str], list[str]]:
+        """Return the texts of the last tokens shown, and of these with all new ones."""
+        starts = self._surrounding
+        shown = [ids[a:b] for ids, a, b in zip(self._ids, starts, self._read, strict=True)]
+        all_new = [ids[a:] for ids, a in zip(self._ids, starts, strict=True)]
+        return self._decode(shown), self._decode(all_new)
 
 
 def turns(library: str, folder: Path, text: str) -> Iterator[tuple[str, float, object]]:
