@@ -706,9 +706,11 @@ class FramedEncoder:
         frame: Mapping[str, object],
         make: Callable[[str, int], object],
         spell: Callable[[list[int]], list[str] | None],
+        threads: Callable[[], int | None],
     ) -> FramedEncoder:
         """`make` makes the real encoding of a text, padded to a length; `spell` returns the texts of tokens,
-        or None if only the real encoding has them. The frame has these items:
+        or None if only the real encoding has them; `threads` returns how many threads batches may use that
+        are worth more than one. The frame has these items:
 
         - `special`, as for all encoding; `trim`, that of `Encoder.places`, or None if tokens have no places;
         - `before` and `after`: ids with types and texts, and `type_id`: the type of all tokens of a text;
@@ -723,9 +725,7 @@ class FramedEncoder:
     def encode(self, text: str) -> FramedEncoding:
         """Encode a text."""
 
-    def encode_batch(
-        self, texts: Sequence[str], num_threads: int | None = ...
-    ) -> list[FramedEncoding]:
+    def encode_batch(self, texts: Sequence[str]) -> list[FramedEncoding]:
         """Encode texts."""
 
 @final

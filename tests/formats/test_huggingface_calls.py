@@ -2,10 +2,14 @@
 
 import copy
 import json
+import os
 import pickle
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -434,3 +438,34 @@ def test_a_complete_encoding_keeps_its_places_when_it_is_cut(direction: str) -> 
         for encoding in (mine, theirs):
             encoding.truncate(length, direction=direction)
         assert difference(mine, theirs) == []
+
+
+THREADS_OF_A_BATCH = """
+import os, sys, threading
+from bpetite.interfaces.huggingface import HuggingFaceTokenizer
+
+fast = HuggingFaceTokenizer.from_file(sys.argv[1])
+texts = ["to be or not to be, " * 50_000] * 20
+before = len(os.listdir("/proc/self/task"))
+most = 0
+call = threading.Thread(target=fast.encode_batch, args=(texts,))
+call.start()
+while call.is_alive():
+    most = max(most, len(os.listdir("/proc/self/task")))
+print(most - before - 1)
+"""
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/task").is_dir(), reason="threads are counted as Linux shows them"
+)
+@pytest.mark.parametrize(
+    ("value", "others"), [("false", 0), ("0", 0), ("Off", 0), ("true", 1), ("", 0)]
+)
+def test_the_environment_switches_threads_off(tmp_path: Path, value: str, others: int) -> None:
+    (tmp_path / "tokenizer.json").write_text(file_of(0))
+    command = [sys.executable, "-c", THREADS_OF_A_BATCH, str(tmp_path / "tokenizer.json")]
+    environment = {**os.environ, "TOKENIZERS_PARALLELISM": value}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    most = int(done.stdout)
+    assert most == 0 if others == 0 else most >= 1 or os.cpu_count() == 1

@@ -21,7 +21,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PySequence, PyString};
+use pyo3::types::{PyDict, PyList, PySequence, PyString, PyTuple};
 
 use super::arguments::Threads;
 use super::decode::watched;
@@ -29,7 +29,7 @@ use super::encode::{Around, PyEncoder, each};
 use super::ids::pairs;
 use super::texts::OneText;
 use super::watch::PyWatch;
-use crate::encode::{Special, Trim};
+use crate::encode::{self, Special, Trim};
 use crate::error::Result;
 use crate::memory;
 use crate::normalize::Beginning;
@@ -49,6 +49,8 @@ pub struct FramedEncoder {
     make: Py<PyAny>,
     /// How tokens of texts are spelled, or None if only the real encoding knows.
     spell: Py<PyAny>,
+    /// How many threads batches may use that are worth more than one.
+    threads: Py<PyAny>,
 }
 
 /// How texts are encoded, and what is around them.
@@ -117,46 +119,42 @@ type AnyResult<'py> = PyResult<Bound<'py, PyAny>>;
 #[pymethods]
 impl FramedEncoder {
     #[new]
-    fn new(encoder: Py<PyEncoder>, frame: Frame, make: Py<PyAny>, spell: Py<PyAny>) -> Self {
-        Self { encoder, frame, make, spell }
+    fn new(
+        encoder: Py<PyEncoder>,
+        frame: Frame,
+        make: Py<PyAny>,
+        spell: Py<PyAny>,
+        threads: Py<PyAny>,
+    ) -> Self {
+        Self { encoder, frame, make, spell, threads }
     }
 
     fn encode(slf: &Bound<'_, Self>, text: OneText<'_, '_>) -> PyResult<FramedEncoding> {
-        let framed = slf.get();
-        let encoder = framed.encoder.get();
-        let choice = framed.frame.special.into();
-        let mut encoding =
-            encoder.with_ids(slf.py(), text.to_str()?, choice, Threads(None), |own_ids| {
-                FramedEncoding::new(slf, &text, own_ids)
-            })?;
-        if framed.frame.padding.is_some() {
-            encoding.filled = framed.frame.filled(encoding.length(), 1)?;
+        let frame = &slf.get().frame;
+        let mut encoding = Self::unfilled(slf, &text, Threads(None))?;
+        if frame.padding.is_some() {
+            encoding.filled = frame.filled(encoding.length(), 1)?;
         }
         Ok(encoding)
     }
 
-    #[pyo3(signature = (texts, num_threads=Threads(None)))]
     fn encode_batch<'py>(
         slf: &Bound<'py, Self>,
         texts: &Bound<'py, PySequence>,
-        num_threads: Threads,
     ) -> PyResult<Bound<'py, PyList>> {
-        let framed = slf.get();
-        let watch = &mut PyWatch::default();
+        let frame = &slf.get().frame;
         // The encodings refer to these texts, which nobody else can change.
         let texts = texts.to_tuple()?;
-        let encoder = framed.encoder.get();
-        let nothing = &Around::default();
-        let encoded =
-            encoder.of_many::<u32>(&texts, framed.frame.special, num_threads, nothing, watch)?;
-        memory::ensure(texts.len() * BYTES_PER_ENCODING + size_of_val(&encoded.ids[..]))?;
-        let mut encodings = Vec::new();
-        for (text, own_ids) in texts.iter().zip(each(&encoded)) {
-            encodings.push(FramedEncoding::new(slf, &text.cast_into::<PyString>()?, own_ids)?);
-        }
-        if framed.frame.padding.is_some() {
+        let threads = slf.get().threads_for(&texts)?;
+        let mut encodings = if texts.len() == 1 {
+            // Most calls have one text, which a batch takes twice as long to encode.
+            vec![Self::unfilled(slf, texts.get_item(0)?.cast::<PyString>()?, threads)?]
+        } else {
+            Self::several_unfilled(slf, &texts, threads)?
+        };
+        if frame.padding.is_some() {
             let longest = encodings.iter().map(FramedEncoding::length).max().unwrap_or(0);
-            let filled = framed.frame.filled(longest, encodings.len())?;
+            let filled = frame.filled(longest, encodings.len())?;
             for encoding in &mut encodings {
                 encoding.filled = filled;
             }
@@ -166,7 +164,52 @@ impl FramedEncoder {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
         visit.call(&self.make)?;
-        visit.call(&self.spell)
+        visit.call(&self.spell)?;
+        visit.call(&self.threads)
+    }
+}
+
+impl FramedEncoder {
+    /// Returns how many threads texts may use, without asking where one is enough.
+    fn threads_for(&self, texts: &Bound<'_, PyTuple>) -> PyResult<Threads> {
+        let mut most_bytes = 0;
+        for text in texts.iter_borrowed() {
+            most_bytes += text.cast::<PyString>()?.len()? * char::MAX.len_utf8();
+        }
+        if encode::is_for_one_thread(most_bytes) {
+            return Ok(Threads(Some(1)));
+        }
+        self.threads.bind(texts.py()).call0()?.extract()
+    }
+
+    /// Encodes one text, which is not yet filled up to a length.
+    fn unfilled(
+        slf: &Bound<'_, Self>,
+        text: &Bound<'_, PyString>,
+        threads: Threads,
+    ) -> PyResult<FramedEncoding> {
+        let encoder = slf.get().encoder.get();
+        let choice = slf.get().frame.special.into();
+        encoder.with_ids(slf.py(), text.to_str()?, choice, threads, |own_ids| {
+            FramedEncoding::new(slf, text, own_ids)
+        })
+    }
+
+    /// Encodes several texts, which are not yet filled up to a length.
+    fn several_unfilled(
+        slf: &Bound<'_, Self>,
+        texts: &Bound<'_, PyTuple>,
+        threads: Threads,
+    ) -> PyResult<Vec<FramedEncoding>> {
+        let encoder = slf.get().encoder.get();
+        let special = slf.get().frame.special;
+        let watch = &mut PyWatch::default();
+        let encoded = encoder.of_many::<u32>(texts, special, threads, &Around::default(), watch)?;
+        memory::ensure(texts.len() * BYTES_PER_ENCODING + size_of_val(&encoded.ids[..]))?;
+        let texts = texts.iter().zip(each(&encoded));
+        texts
+            .map(|(text, own_ids)| FramedEncoding::new(slf, text.cast::<PyString>()?, own_ids))
+            .collect()
     }
 }
 
@@ -540,10 +583,24 @@ impl FramedEncoding {
         match self.real.get(py) {
             Some(real) => real.bind(py).getattr(name),
             None => {
+                if self.is_uniform(of_text, around, fill) {
+                    let single = PyList::new(py, [of_text])?;
+                    // Python repeats a number in a third of the time that a list of numbers takes.
+                    return Ok(single.as_sequence().repeat(self.length())?.into_any());
+                }
                 let of_text = repeat_n(of_text, self.kept.len());
                 self.list(py, self.row(around, of_text, fill)?)
             }
         }
+    }
+
+    /// Whether all tokens have the number of those of the text.
+    fn is_uniform(&self, of_text: u32, around: fn(&Token) -> u32, fill: fn(&Token) -> u32) -> bool {
+        let frame = self.frame();
+        let mut tokens_around = frame.before.iter().chain(&frame.after);
+        let pad = frame.padding.as_ref().filter(|_| self.pads() > 0);
+        tokens_around.all(|token| around(token) == of_text)
+            && pad.is_none_or(|padding| fill(&padding.token) == of_text)
     }
 
     fn list<'py>(&self, py: Python<'py>, row: Vec<u32>) -> AnyResult<'py> {

@@ -65,16 +65,21 @@ class SettingsOfThreads:
 
     def current(self) -> CallSettings:
         """Return the settings for the next call of this thread."""
-        pinned = self._thread.pinned
-        last = self.last
-        is_changed = any(value is not getattr(last, name) for name, value in pinned.items())
-        return last._replace(**pinned) if is_changed else last
+        return self._with(self._thread.pinned)
 
     def take(self) -> CallSettings:
         """Return the settings for a call of this thread that begins now."""
-        settings = self.current()
-        self._thread.pinned.clear()
+        pinned = self._thread.pinned
+        settings = self._with(pinned)
+        pinned.clear()
         return settings
+
+    def _with(self, pinned: dict[str, Any]) -> CallSettings:
+        last = self.last
+        for name, value in pinned.items():
+            if value is not getattr(last, name):
+                return last._replace(**pinned)
+        return last
 
 
 class Lender:

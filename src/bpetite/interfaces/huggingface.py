@@ -9,7 +9,6 @@ is changed.
 from __future__ import annotations
 
 import copy
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -25,8 +24,8 @@ from bpetite.interfaces.call_settings import CallSettings, Lender, SettingsOfThr
 from bpetite.interfaces.huggingface_model import Original, ReadModel, Settings, flags_of
 from bpetite.interfaces.streams import DecodeStream as DecodeStream
 
-_SWITCHED_OFF = {"", "off", "false", "f", "no", "n", "0"}
-"""The values of `TOKENIZERS_PARALLELISM` that mean a single thread."""
+_LISTS = (list, tuple)
+"""What a batch of texts may be."""
 
 _PARTS = {"model", "normalizer", "pre_tokenizer", "post_processor", "decoder"}
 """The parts of a tokenizer: objects that can be changed separately."""
@@ -214,17 +213,14 @@ class HuggingFaceTokenizer:
     def _encode_several(
         self, name: str, settings: CallSettings, input: Any, is_pretokenized: bool, add: bool
     ) -> Any:
-        is_list = isinstance(input, list | tuple)
+        is_list = isinstance(input, _LISTS)
         if is_list and not is_pretokenized:
             coder = self._coder(settings, add, bare=name == "encode_batch_fast")
-            is_parallel = (
-                os.environ.get("TOKENIZERS_PARALLELISM", "true").lower() not in _SWITCHED_OFF
-            )
             if coder is not None:
-                with suppress(
-                    TypeError, ValueError
-                ):  # Not all are texts, or the real one raises the error.
-                    return coder.encode_batch(input, None if is_parallel else 1)
+                try:
+                    return coder.encode_batch(input)
+                except (TypeError, ValueError):
+                    pass  # Not all are texts, or the real one raises the error.
         count = len(input) if is_list else 1
         return self._really(name, settings, count, input, is_pretokenized, add)
 
@@ -265,12 +261,12 @@ class HuggingFaceTokenizer:
     @property
     def truncation(self) -> dict[str, Any] | None:
         """How texts are truncated."""
-        return copy.copy(self._calls.read("truncation"))  # type: ignore[no-any-return]
+        return _own(self._calls.read("truncation"))
 
     @property
     def padding(self) -> dict[str, Any] | None:
         """How encodings are padded."""
-        return copy.copy(self._calls.read("padding"))  # type: ignore[no-any-return]
+        return _own(self._calls.read("padding"))
 
     @property
     def encode_special_tokens(self) -> bool:
@@ -488,6 +484,11 @@ class HuggingFaceTokenizer:
 
     def __str__(self) -> str:
         return str(self._really("__str__", self._calls.current(), 0))
+
+
+def _own(setting: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return a setting of calls as a value that whoever asked for it may change."""
+    return None if setting is None else dict(setting)
 
 
 def _state_of(part: Any) -> object:

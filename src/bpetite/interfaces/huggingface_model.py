@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
@@ -23,6 +24,9 @@ from bpetite.formats.shared.printable import printable_or_text
 from bpetite.interfaces.call_settings import CallSettings, Lender
 
 Trim = Literal["no", "yes", "keep first"]
+
+_SWITCHED_OFF = {"", "off", "false", "f", "no", "n", "0"}
+"""The values of `TOKENIZERS_PARALLELISM` that mean a single thread."""
 
 
 class ReadModel:
@@ -253,7 +257,7 @@ class Settings:
             "padding": filled,
             "refused": self._model.unplaced,
         }
-        return FramedEncoder(self._encoder, frame, make, self._spell)
+        return FramedEncoder(self._encoder, frame, make, self._spell, _threads)
 
     def _spell(self, ids: list[int]) -> list[str] | None:
         """Return how the tokens of a text are spelled; None if only the real encoding knows."""
@@ -346,3 +350,9 @@ def flags_of(token: Any) -> list[str]:
     """Return the flags of an added token."""
     names = ("lstrip", "normalized", "rstrip", "single_word", "special")
     return [name for name in names if getattr(token, name)]
+
+
+def _threads() -> int | None:
+    """Return how many threads the environment allows, in the words of tokenizers; None for any number."""
+    parallelism = os.environ.get("TOKENIZERS_PARALLELISM", "true")
+    return 1 if parallelism.lower() in _SWITCHED_OFF else None
