@@ -28,8 +28,8 @@ from bpetite._trainer import _count_of_words
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
 from bpetite.specification import pruning
-from bpetite.surgery.pruning import staying_tokens
-from bpetite.training import apart_in, taken_in
+from bpetite.surgery.pruning import contents_of, staying_tokens
+from bpetite.training import apart_in
 
 CHARACTERS = 20_000
 """As much of the text is read by the specification."""
@@ -87,7 +87,7 @@ def check_extend(tokenizer: Tokenizer, text: str) -> str:
         range(start, start + TOKENS),
         rules=DIALECTS["bpetite"] if vocabulary.irregular else vocabulary.dialect,
         apart=apart_in(vocabulary),
-        taken=taken_in(vocabulary),
+        taken=contents_of(vocabulary).values(),
     )
     extended = tokenizer.extend([text], TOKENS)
     if extended.merges != (*vocabulary.merges, *(pair for pair, _ in learned)):

@@ -315,7 +315,8 @@ def extend_merges(
     """Learn merges behind those of an encoder; return rows of left, right and result symbol as bytes.
 
     A word is what the encoder makes of a pretoken; it ends where an id is `apart`, or none of `ids`. The
-    symbol of a token is its place in `ids`, which are ascending; new ones follow.
+    symbol of a token is its place in `ids`, which are ascending; new ones follow. None has the bytes of
+    `tokens`, nor those that are `taken`.
     """
 
 def train_symbol_merges(

@@ -375,7 +375,8 @@ def _further_rows(
     options = training.merging(add, counts.scale)
     if vocabulary.irregular:
         options["tie_break"] = "smallest_ids"
-    options["taken"] = taken_in(vocabulary)
+    specials = (text.encode("utf-8") for text in vocabulary.special_tokens)
+    options["taken"] = [*vocabulary.decode_only.values(), *specials]
     arrays = vocabulary.arrays
     return extend_merges(
         encoder_of(vocabulary),
@@ -389,12 +390,6 @@ def _further_rows(
         progress=progress,
         expect=partial(_check_memory, None),
     )
-
-
-def taken_in(vocabulary: Vocabulary) -> list[bytes]:
-    """Return the bytes that no new token may have: those of all others, special ones included."""
-    specials = (text.encode("utf-8") for text in vocabulary.special_tokens)
-    return [*vocabulary.tokens.values(), *vocabulary.decode_only.values(), *specials]
 
 
 def apart_in(vocabulary: Vocabulary) -> list[int]:

@@ -128,6 +128,15 @@ class Arrays(Record):
         has_token = place < len(ids) and ids[place] == token_id
         return self.token_at(place) if has_token else None
 
+    def begins_with(self, first: Arrays) -> bool:
+        """Whether these tokens are other ones, with the same ids, and perhaps more behind them.
+
+        >>> Arrays.of({3: b"a", 5: b"bc"}).begins_with(Arrays.of({3: b"a"}))
+        True
+        """
+        have_ids = self.ids.startswith(first.ids) and self.ends.startswith(first.ends)
+        return have_ids and self.tokens.startswith(first.tokens)
+
     @property
     def merge_count(self) -> int:
         """The number of merges."""
@@ -455,17 +464,10 @@ class Vocabulary(Record, lazy=_LAZY_FIELDS):
         vocabulary = self
         if self.provisional and new_ids is None:
             vocabulary = self._with_provisional_from(free + new)
-        id_of_pair = dict(zip(vocabulary.merges, vocabulary.merge_ids, strict=True))
-        token_of = dict(vocabulary.tokens)
-        for left, right, token_id in iter_unpack("3I", new_rows):
-            id_of_pair[left, right] = token_id
-            token_of.setdefault(token_id, token_of[left] + token_of[right])
-        return replaced(
-            vocabulary,
-            tokens=token_of,
-            merges=list(id_of_pair),
-            merge_ids=list(id_of_pair.values()),
-        )
+        arrays = vocabulary.arrays
+        # The engine adds the tokens that the new merges make.
+        longer = replaced(arrays, merges=arrays.merges + new_rows)
+        return replaced(vocabulary, tokens=longer, merges=(), merge_ids=())
 
     def __eq__(self, other: object) -> bool:
         """Compare all fields; tokens and merges as arrays."""

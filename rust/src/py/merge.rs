@@ -274,9 +274,11 @@ pub fn extend_merges<'py>(
     progress: Option<Py<PyAny>>,
     expect: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let rules = options.rules(false);
+    let mut rules = options.rules(false);
     let min_count = options.min_count;
     let (ids, tokens) = tokens_of(ids, tokens, ends)?;
+    let taken = rules.conditions.taken.get_or_insert_default();
+    taken.extend(tokens.iter().map(|token| token.to_vec()));
     let symbols = &Symbols::new(ids, &apart)?;
     let model = &encoder.encoder.model;
     let mut watch = PyWatch { expect: expect.as_ref(), ..PyWatch::of(progress.as_ref()) };

@@ -113,8 +113,9 @@ class Record:
 
 def replaced(record: R, **changes: Any) -> R:
     """Return a value of which some fields are others."""
-    fields = {name: getattr(record, name) for name in record._fields}
-    return type(record)(**{**fields, **changes})
+    # A field that is not asked for need not be made, where it is made when it is first asked for.
+    unchanged = {name: getattr(record, name) for name in record._fields if name not in changes}
+    return type(record)(**unchanged, **changes)
 
 
 def _refuse(kind: type[Record], values: tuple[Any, ...], named: dict[str, Any]) -> None:

@@ -173,7 +173,9 @@ def ids_of(vocabulary: Vocabulary) -> list[int]:
     >>> ids_of(Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], {"<s>": 300}))[-1]
     300
     """
-    return sorted(contents_of(vocabulary).keys() - vocabulary.provisional)
+    of_arrays = memoryview(vocabulary.arrays.ids).cast("I")
+    ids = {*of_arrays, *vocabulary.special_tokens.values(), *vocabulary.decode_only}
+    return sorted(ids.difference(vocabulary.provisional))
 
 
 def with_ids(vocabulary: Vocabulary, moved: Mapping[int, int]) -> Vocabulary:

@@ -240,6 +240,12 @@ def kept_ids(before: Vocabulary, after: Vocabulary) -> dict[int, int]:
     >>> kept[97], kept.get(256), kept[257]
     (97, None, 256)
     """
+    same_others = (before.special_tokens, before.decode_only) == (
+        after.special_tokens,
+        after.decode_only,
+    )
+    if same_others and not before.provisional and after.arrays.begins_with(before.arrays):
+        return {own: own for own in ids_of(before)}
     old, new = contents_of(before), contents_of(after)
     kept = {own: own for own in ids_of(before) if old[own] == new.get(own)}
     specials = after.special_tokens
