@@ -12,7 +12,7 @@ from bpetite._internal.arguments import Message, shortened, worded
 from bpetite._internal.integers import counted
 from bpetite._internal.record import replaced
 from bpetite.patterns import PATTERNS
-from bpetite.reading.batches import Batch, decoded
+from bpetite.reading.batches import Batch
 from bpetite.reading.cuts import cutter
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input
@@ -21,7 +21,8 @@ _FILES = 16
 """The number of files that are looked into: into the first megabytes of each."""
 
 _DOCUMENTS, _CHARACTERS = 1000, 1 << 20
-"""The most documents of an iterable that are looked into, and the most of their text."""
+"""The most documents of an iterable that are looked into, and the most of their text: of each, and
+about so much of all."""
 
 
 def noticed_in_files(
@@ -37,13 +38,13 @@ def noticed_in_files(
     cut = cutter([PATTERNS["gpt2"]], tokens)  # any pattern: the pieces are only to be short
     reading = replaced(reading, hold_out=None, split="train", invalid="replace", cut=cut)
 
-    def texts() -> Iterator[str]:
+    def contents() -> Iterator[bytes]:
         for file in files[:: len(files) // _FILES + 1]:
             refused = suppress(OSError, ValueError, MemoryError, ImportError)
             with refused, closing(read_batches(file, reading)) as read:
-                yield from decoded(file.name, next(read, Batch([])))
+                yield from map(_content, next(read, Batch([])).texts)
 
-    return _noticed(texts(), tokens)
+    return _noticed(contents(), tokens)
 
 
 def noticed_in(
@@ -51,40 +52,41 @@ def noticed_in(
 ) -> tuple[Message | None, Iterator[Any]]:
     """Return a sentence about special tokens in documents, None if there are none; and all documents."""
     taken: list[Any] = []
-    texts: list[str] = []
+    contents: list[bytes] = []
     size = 0
     for document in documents:
         taken.append(document)
         for text in (
             islice(document, _DOCUMENTS) if isinstance(document, TextColumn) else [document]
         ):
-            texts.append(_beginning(text))
-            size += len(texts[-1])
-        if size >= _CHARACTERS or len(texts) >= _DOCUMENTS:
+            is_text = isinstance(text, str | bytes)
+            contents.append(_content(text[:_CHARACTERS] if is_text else text))
+            size += len(contents[-1])
+        if size >= _CHARACTERS or len(contents) >= _DOCUMENTS:
             break
-    return _noticed(texts, tokens), chain(taken, documents)
+    return _noticed(contents, tokens), chain(taken, documents)
 
 
-def _beginning(document: object) -> str:
-    """Return the beginning of a document; what is no text is refused when it is counted."""
-    if isinstance(document, bytes):
-        return document[:_CHARACTERS].decode("utf-8", "replace")
-    return document[:_CHARACTERS] if isinstance(document, str) else ""
+def _content(document: object) -> bytes:
+    """Return the bytes of a document; what is no text is refused when it is counted."""
+    if isinstance(document, str):
+        return document.encode("utf-8", "replace")
+    return document if isinstance(document, bytes) else b""
 
 
-def _noticed(texts: Iterable[str], tokens: Iterable[str]) -> Message | None:
-    longest_first = sorted(tokens, key=len, reverse=True)
-    some = re.compile("|".join(map(re.escape, longest_first)))
-    times: Counter[str] = Counter()
+def _noticed(contents: Iterable[bytes], tokens: Iterable[str]) -> Message | None:
+    longest_first = sorted((token.encode("utf-8") for token in tokens), key=len, reverse=True)
+    some = re.compile(b"|".join(map(re.escape, longest_first)))
+    times: Counter[bytes] = Counter()
     size = 0
-    for text in texts:
-        times.update(some.findall(text))
-        size += len(text.encode("utf-8", "replace"))
+    for content in contents:
+        times.update(some.findall(content))
+        size += len(content)
     if not times:
         return None
     most_often = times.most_common(3)
     named = ", ".join(
-        f"{shortened(token)} {counted(number, 'time')}" for token, number in most_often
+        f"{shortened(token.decode())} {counted(number, 'time')}" for token, number in most_often
     )
     found = f"special tokens are in the corpus ({named} in the {size:,} bytes looked into)"
     what = f"{found} and are counted as text"
