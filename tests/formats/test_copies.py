@@ -14,6 +14,7 @@ from tokenizers import (
     AddedToken,
     Regex,
     decoders,
+    models,
     normalizers,
     pre_tokenizers,
     processors,
@@ -167,6 +168,9 @@ def test_no_real_tokenizer_is_made_for_what_servers_ask() -> None:
         ids = tok(TEXTS, padding=True, truncation=True, max_length=9)["input_ids"]
         tok.apply_chat_template([{"role": "user", "content": "a b"}], tokenize=True)
         tok.batch_decode(ids, skip_special_tokens=True)
+        tok.decode(ids[0], clean_up_tokenization_spaces=True)
+        assert isinstance(tok._tokenizer.model, models.BPE)
+        assert tok._tokenizer.model.dropout is None
         tok.convert_ids_to_tokens(ids[0])
         assert tok.eos_token_id == tok.convert_tokens_to_ids("<bos>")
         assert (len(tok), tok.all_special_ids) == (len(tok.get_vocab()), tok.all_special_ids)
@@ -175,6 +179,26 @@ def test_no_real_tokenizer_is_made_for_what_servers_ask() -> None:
         assert not is_made(tok._tokenizer)
     assert fast._tokenizer.token_to_id("no such token") is None
     assert is_made(fast._tokenizer)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_model_is_the_real_one_once_more_is_asked_than_settings(kind: str) -> None:
+    real = real_of(kind)
+    ours = HuggingFaceTokenizer(real)
+    model = ours.model
+    names = ("dropout", "unk_token", "fuse_unk", "byte_fallback", "ignore_merges")
+    assert [getattr(model, name) for name in names] == [getattr(real.model, name) for name in names]
+    assert type(model).__name__ == "BPE"
+    assert not is_made(ours)
+    assert repr(model) == repr(real.model)
+    assert pickle.loads(pickle.dumps(model)).__getstate__() == real.model.__getstate__()
+    assert model.token_to_id("a") == real.model.token_to_id("a")
+    assert model.tokenize("ab") != []
+    assert is_made(ours)
+    again = tokenizers.Tokenizer(model.real)
+    assert again.get_vocab() == real.get_vocab(with_added_tokens=False)
+    ours.model = HuggingFaceTokenizer(real).model
+    assert all_of(ours) == all_of(real)
 
 
 @pytest.mark.parametrize("kind", KINDS)

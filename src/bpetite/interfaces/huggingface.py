@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from bpetite._engine import FramedEncoder, FramedEncoding
 from bpetite._internal.memory import available_memory
@@ -86,7 +86,7 @@ class HuggingFaceTokenizer:
                 "a tokenizer of tokenizers, or one of transformers that holds such a tokenizer, can be "
                 f"accelerated, not {type(real).__name__}"
             )
-        content = real.to_str().encode("utf-8")
+        content = _content_of(real)
         self._hold(Original(content, ReadModel(content)), CallSettings.of(real))
 
     def _hold(self, original: Original, settings: CallSettings) -> HuggingFaceTokenizer:
@@ -384,9 +384,7 @@ class HuggingFaceTokenizer:
             # What is unsupported is refused with a ValueError; the real one does everything then.
             with suppress(Exception):
                 self._model = (
-                    None
-                    if self._remembers_more
-                    else ReadModel(self._own_real().to_str().encode("utf-8"))
+                    None if self._remembers_more else ReadModel(_content_of(self._own_real()))
                 )
 
     def _changing(self, name: str) -> Callable[..., Any]:
@@ -426,6 +424,8 @@ class HuggingFaceTokenizer:
         if name.startswith("_") or name == "encode_special_tokens":
             object.__setattr__(self, name, value)
             return
+        if type(value) is BPE:
+            value = value.real
         setattr(self._own_real(), name, value)
         self._changed(name)
         if name in _PARTS:
@@ -433,8 +433,16 @@ class HuggingFaceTokenizer:
 
     def _part(self, name: str) -> Any:
         """Return a part of the real tokenizer, which its caller may change."""
-        if self._own is None and getattr(self._original.frame.real, name) is None:
-            return None
+        if self._own is None:
+            without_tokens = getattr(self._original.frame.real, name)
+            if without_tokens is None:
+                return None
+            if name == "model" and self._is_original and self._model is not None:
+                return BPE(without_tokens, partial(self._part_of_own, name))
+        return self._part_of_own(name)
+
+    def _part_of_own(self, name: str) -> Any:
+        """Return a part of a real tokenizer that no other uses."""
         part = getattr(self._own_real(), name)
         if part is not None and name not in self._handed_out:
             self._hand_out(name)
@@ -456,7 +464,7 @@ class HuggingFaceTokenizer:
             if self._is_original:
                 return original
         with self._lender.lent(None) as real:
-            original = Original.of(real.to_str().encode("utf-8"))
+            original = Original.of(_content_of(real))
         with self._lock:
             if self._latest is latest:  # Otherwise it may have been changed meanwhile.
                 self._original = original
@@ -486,9 +494,58 @@ class HuggingFaceTokenizer:
         return str(self._really("__str__", self._calls.current(), 0))
 
 
+class BPE:
+    """The model of a tokenizer for which no real one was made yet.
+
+    Transformers asks of it whether it is BPE whenever it decodes, which its name answers. Its
+    settings are those of a model without tokens. For anything else the real model is made, which
+    code compiled for `tokenizers.models.BPE` needs: `real`.
+    """
+
+    def __init__(self, without_tokens: Any, make: Callable[[], Any]) -> None:
+        """Take a model with the same settings, and what makes the real one."""
+        vars(self).update(_without_tokens=without_tokens, _make=make)
+
+    @property
+    def real(self) -> Any:
+        """The model of a real tokenizer, whose changes the accelerated one follows."""
+        if "_made" not in vars(self):
+            vars(self)["_made"] = self._make()
+        return vars(self)["_made"]
+
+    if not TYPE_CHECKING:  # where a class cannot be asked for its own
+
+        @property
+        def __class__(self) -> type:
+            """The class of the real one, for `isinstance`."""
+            return type(self._without_tokens)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_MODEL and "_made" not in vars(self):
+            return getattr(self._without_tokens, name)
+        return getattr(self.real, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.real, name, value)
+
+    def __repr__(self) -> str:
+        return repr(self.real)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        return self.real.__reduce_ex__(protocol)
+
+
 def _own(setting: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return a setting of calls as a value that whoever asked for it may change."""
     return None if setting is None else dict(setting)
+
+
+def _content_of(real: Any) -> bytes:
+    """Return the content of a `tokenizer.json`."""
+    if isinstance(real, tokenizers_library().Tokenizer):
+        # What a pickle holds: the same as the text, which takes a fifth longer.
+        return bytes(real.__getstate__())
+    return str(real.to_str()).encode("utf-8")
 
 
 def _state_of(part: Any) -> object:
