@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, shared
 from bpetite._internal import lazy
+from bpetite.encoding import token_table
 from bpetite.vocabulary import Vocabulary
 from test_canonical import OF_WORDS
 from test_growing import NORMALIZING, TOKENIZERS
@@ -27,6 +28,14 @@ GAPS = Tokenizer(
     )
 )
 ALL = {**TOKENIZERS, **NORMALIZING, "gaps": GAPS, "words": OF_WORDS}
+
+
+def test_a_table_that_no_memory_holds_is_refused() -> None:
+    far = Tokenizer(Vocabulary(BYTES, [], {"<s>": 2**31}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(token_table, "available_memory", lambda: 1 << 30)
+        with pytest.raises(MemoryError, match="all ids to the largest, 2147483648, needs 5153960"):
+            far.token_table()
 
 
 @pytest.mark.parametrize("name", ALL)
