@@ -103,19 +103,19 @@ def register_in_vllm() -> None:
 
     >>> register_in_vllm()  # Without vLLM, it does nothing.
     """
-    tokenizers = _vllm_registry("tokenizers", "TokenizerRegistry")
+    tokenizers = _of_vllm("tokenizers", "TokenizerRegistry")
     if tokenizers is None:
         return
     tokenizers.register(_MODE, __name__, VllmTokenizer.__name__)
     # What renders chats is chosen by the same name; older releases have no such choice.
-    renderers = _vllm_registry("renderers", "RENDERER_REGISTRY")
+    renderers = _of_vllm("renderers", "RENDERER_REGISTRY")
     if renderers is not None:
         package = type(renderers).__module__.removesuffix(".registry")
         renderers.register(_MODE, f"{package}.hf", "HfRenderer")
 
 
-def _vllm_registry(kind: str, name: str) -> Any:
-    """Return a registry of vLLM; None if there is none where releases have it."""
+def _of_vllm(kind: str, name: str) -> Any:
+    """Return what vLLM's registry of a kind has; None if there is none where releases have it."""
     for package in _VLLM_PACKAGES:
         with suppress(ImportError, AttributeError):
             return getattr(import_module(f"{package}.{kind}.registry"), name)
@@ -128,10 +128,14 @@ class VllmTokenizer:
     @classmethod
     def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
         """Load a tokenizer as vLLM's mode `hf` does, and accelerate it."""
-        registry = _vllm_registry("tokenizers", "TokenizerRegistry")
-        load = getattr(registry, "load_tokenizer", None) or registry.get_tokenizer
         with _lock:
             take_decode_stream()
+        load = _of_vllm("tokenizers", "get_tokenizer")
+        if load is not None:
+            # It does more for this mode than its registry, such as to choose among a model's files.
+            return accelerate(load(*args, tokenizer_mode="hf", **kwargs))
+        registry = _of_vllm("tokenizers", "TokenizerRegistry")
+        load = getattr(registry, "load_tokenizer", None) or registry.get_tokenizer
         return accelerate(load("hf", *args, **kwargs))
 
 

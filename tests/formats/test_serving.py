@@ -341,15 +341,27 @@ class Hf:
 @pytest.mark.parametrize("package", serving._VLLM_PACKAGES)
 @pytest.mark.parametrize("kind", [Registry, OlderRegistry])
 @pytest.mark.parametrize("has_renderers", [False, True])
+@pytest.mark.parametrize("has_loader", [False, True])
 def test_vllm_knows_it_as_a_mode(
     package: str,
     kind: type[Registry],
     has_renderers: bool,
+    has_loader: bool,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     modes = {"hf": (__name__, "Hf")}
+    own = Registry(modes)
+    loaded_as = []
+
+    def get_tokenizer(*args: Any, tokenizer_mode: str, **kwargs: Any) -> Any:
+        loaded_as.append(tokenizer_mode)
+        return own.load_tokenizer(tokenizer_mode, *args, **kwargs)
+
+    modules: dict[str, dict[str, Any]]
     modules = {f"{package}.tokenizers.registry": {"TokenizerRegistry": kind(modes)}}
+    if has_loader:
+        modules[f"{package}.tokenizers.registry"]["get_tokenizer"] = get_tokenizer
     renderers: dict[str, tuple[str, str]] = {}
     if has_renderers:
         name = f"{package}.renderers.registry"
@@ -368,9 +380,9 @@ def test_vllm_knows_it_as_a_mode(
     assert renderers == (
         {"bpetite": (f"{package}.renderers.hf", "HfRenderer")} if has_renderers else {}
     )
-    own = Registry(modes)
     tok = own.load_tokenizer("bpetite", folder, download_dir=None, truncation_side="left")
     plain = own.load_tokenizer("hf", folder, download_dir=None, truncation_side="left")
+    assert loaded_as == (["hf"] if has_loader else [])
     assert (is_fast(tok), is_fast(plain)) == (True, False)
     assert (type(tok).__name__, tok.truncation_side) == ("Cached", "left")
     assert asked(tok) == asked(plain)
