@@ -181,6 +181,21 @@ def test_no_real_tokenizer_is_made_for_what_servers_ask() -> None:
     assert is_made(fast._tokenizer)
 
 
+def test_an_attribute_of_somebody_else_is_kept_for_them_alone() -> None:
+    real = real_of("bytes")
+    ours = HuggingFaceTokenizer(real)
+    name = "added_token_ids"
+    for tok in (real, ours):
+        assert not hasattr(tok, name)
+        setattr(tok, name, {1: "a"})
+        assert getattr(tok, name) == {1: "a"}
+        assert not hasattr(copy.deepcopy(tok), name)
+        delattr(tok, name)
+        with pytest.raises(AttributeError, match=f"object has no attribute '{name}'"):
+            getattr(tok, name)
+    assert not is_made(ours)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_model_is_the_real_one_once_more_is_asked_than_settings(kind: str) -> None:
     real = real_of(kind)

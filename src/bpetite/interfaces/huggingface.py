@@ -408,8 +408,8 @@ class HuggingFaceTokenizer:
 
     def __getattr__(self, name: str) -> Any:
         """Leave everything else to the real tokenizer."""
-        if name.startswith("_"):
-            raise AttributeError(name)
+        if not _is_of_real(name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if name in _PARTS:
             return self._part(name)
         if name in _WRITES:
@@ -421,7 +421,7 @@ class HuggingFaceTokenizer:
         return getattr(self._lender.real, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name.startswith("_") or name == "encode_special_tokens":
+        if name == "encode_special_tokens" or not _is_of_real(name):
             object.__setattr__(self, name, value)
             return
         if type(value) is BPE:
@@ -538,6 +538,11 @@ class BPE:
 def _own(setting: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return a setting of calls as a value that whoever asked for it may change."""
     return None if setting is None else dict(setting)
+
+
+def _is_of_real(name: str) -> bool:
+    """Whether real tokenizers have an attribute; others are ours, or kept for whoever sets them."""
+    return not name.startswith("_") and hasattr(tokenizers_library().Tokenizer, name)
 
 
 def _content_of(real: Any) -> bytes:
