@@ -196,6 +196,56 @@ def test_an_attribute_of_somebody_else_is_kept_for_them_alone() -> None:
     assert not is_made(ours)
 
 
+def with_parts() -> Any:
+    real = real_of("bytes")
+    real.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()])
+    real.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    real.post_processor = processors.TemplateProcessing("<bos> $A", special_tokens=[("<bos>", 0)])
+    real.decoder = decoders.ByteLevel()
+    return real
+
+
+CHANGES_OF_PARTS: dict[str, Callable[[Any], object]] = {
+    "pre_tokenizer": lambda part: setattr(part, "add_prefix_space", True),
+    "post_processor": lambda part: setattr(part, "single", "$A <bos> <bos>"),
+}
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        lambda tok: tok.encode("A b").ids,
+        lambda tok: tok.encode_batch(["A b"])[0].offsets,
+        lambda tok: tok.num_special_tokens_to_add(False),
+        lambda tok: tok.encode("A b", "c").ids,
+        lambda tok: tok.to_str(),
+        lambda tok: copy.deepcopy(tok).encode("A b").tokens,
+        lambda tok: tok.post_process(tok.encode("A b", add_special_tokens=False)).ids,
+        lambda tok: repr(tok),
+        lambda tok: tok.get_vocab_size(),
+        lambda tok: tok.model.dropout,
+    ],
+)
+@pytest.mark.parametrize("name", CHANGES_OF_PARTS)
+def test_parts_are_handed_out_without_a_real_tokenizer(
+    name: str, first: Callable[[Any], object]
+) -> None:
+    real = with_parts()
+    ours = HuggingFaceTokenizer(real)
+    held = []
+    for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        assert repr(getattr(ours, part)) == repr(getattr(real, part))
+    for tok in (ours, real):
+        held.append(getattr(tok, name))
+        tok.encode("A b")
+    assert not is_made(ours)
+    for part in held:
+        CHANGES_OF_PARTS[name](part)
+    assert first(ours) == first(real)
+    assert all_of(ours) == all_of(real)
+    assert is_made(ours)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_model_is_the_real_one_once_more_is_asked_than_settings(kind: str) -> None:
     real = real_of(kind)

@@ -15,13 +15,20 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import Any
 
 from bpetite._engine import FramedEncoder, FramedEncoding
 from bpetite._internal.memory import available_memory
 from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.interfaces.call_settings import CallSettings, Lender, SettingsOfThreads
-from bpetite.interfaces.huggingface_model import Original, ReadModel, Settings, flags_of
+from bpetite.interfaces.huggingface_model import (
+    BPE,
+    OF_MODEL,
+    Original,
+    ReadModel,
+    Settings,
+    flags_of,
+)
 from bpetite.interfaces.streams import DecodeStream as DecodeStream
 
 _LISTS = (list, tuple)
@@ -29,17 +36,6 @@ _LISTS = (list, tuple)
 
 _PARTS = {"model", "normalizer", "pre_tokenizer", "post_processor", "decoder"}
 """The parts of a tokenizer: objects that can be changed separately."""
-
-_OF_MODEL = (
-    "dropout",
-    "unk_token",
-    "fuse_unk",
-    "byte_fallback",
-    "ignore_merges",
-    "continuing_subword_prefix",
-    "end_of_word_suffix",
-)
-"""The settings of a model that whoever has it may change."""
 
 _ADDS = {"add_tokens", "add_special_tokens"}
 _CHANGES = {*_ADDS, "train", "train_from_iterator"}
@@ -95,6 +91,8 @@ class HuggingFaceTokenizer:
         """Whether this tokenizer is still equal to it, but for the settings of calls."""
         self._own: Lender | None = None
         """The real tokenizer that only this one may change; None until it is needed."""
+        self._own_frame: Any = None
+        """One without tokens, whose parts are handed out until then."""
         self._model = original.model
         self._calls = SettingsOfThreads(settings)
         self._settings = original.settings and original.settings.apart()
@@ -115,8 +113,21 @@ class HuggingFaceTokenizer:
         """Return a real tokenizer that no other uses, to be changed."""
         with self._lock:
             if self._own is None:
-                self._own = Lender(self._original.made())
+                real = self._original.made()
+                # Whoever has a part changes it here from now on.
+                for name in self._handed_out:
+                    setattr(real, name, getattr(self._own_frame, name))
+                self._own = Lender(real)
             return self._own.real
+
+    def _parts(self) -> Any:
+        """Return a real tokenizer that no other uses, perhaps without tokens."""
+        with self._lock:
+            if self._own is not None:
+                return self._own.real
+            if self._own_frame is None:
+                self._own_frame = copy.deepcopy(self._original.frame.real)
+            return self._own_frame
 
     @classmethod
     def from_str(cls, json: str) -> HuggingFaceTokenizer:
@@ -227,6 +238,7 @@ class HuggingFaceTokenizer:
     def _really(self, name: str, settings: CallSettings, count: int, *arguments: Any) -> Any:
         """Let the real tokenizer encode a number of texts."""
         _ensure_memory(settings.padding, count)
+        self._now()  # which looks for changes of parts
         with self._lender.lent(settings) as real:
             return getattr(real, name)(*arguments)
 
@@ -306,9 +318,10 @@ class HuggingFaceTokenizer:
             return self._settings
         with self._lock:
             for name, before in list(self._handed_out.items()):
-                state = _state_of(getattr(self._own_real(), name))
+                state = _state_of(getattr(self._parts(), name))
                 if state != before:
                     self._handed_out[name] = state
+                    self._own_real()
                     self._changed(name)
             if not self._is_read and self._model is not None:
                 real = self._own_real()
@@ -416,6 +429,7 @@ class HuggingFaceTokenizer:
             return partial(self._really, name, self._calls.current(), 0)
         if name in _CHANGES:
             return self._changing(name)
+        self._now()  # which looks for changes of parts
         if self._own is None and self._original.answers(name):
             return getattr(self._original, name)
         return getattr(self._lender.real, name)
@@ -433,24 +447,21 @@ class HuggingFaceTokenizer:
 
     def _part(self, name: str) -> Any:
         """Return a part of the real tokenizer, which its caller may change."""
-        if self._own is None:
-            without_tokens = getattr(self._original.frame.real, name)
-            if without_tokens is None:
-                return None
-            if name == "model" and self._is_original and self._model is not None:
-                return BPE(without_tokens, partial(self._part_of_own, name))
-        return self._part_of_own(name)
-
-    def _part_of_own(self, name: str) -> Any:
-        """Return a part of a real tokenizer that no other uses."""
-        part = getattr(self._own_real(), name)
+        if name == "model" and self._own is None and self._model is not None:
+            return BPE(self._original.frame.real.model, self._own_model)
+        part = getattr(self._parts(), name)
         if part is not None and name not in self._handed_out:
             self._hand_out(name)
         return part
 
+    def _own_model(self) -> Any:
+        """Return the model of a real tokenizer, which its caller may change."""
+        self._own_real()
+        return self._part("model")
+
     def _hand_out(self, name: str) -> None:
         """From now on, somebody may change a part, so that each call looks at it."""
-        self._handed_out[name] = _state_of(getattr(self._own_real(), name))
+        self._handed_out[name] = _state_of(getattr(self._parts(), name))
         self._latest = _Latest(self._calls.last)
 
     # A copy has what the text of a file holds, as that of the real one: all but
@@ -494,47 +505,6 @@ class HuggingFaceTokenizer:
         return str(self._really("__str__", self._calls.current(), 0))
 
 
-class BPE:
-    """The model of a tokenizer for which no real one was made yet.
-
-    Transformers asks of it whether it is BPE whenever it decodes, which its name answers. Its
-    settings are those of a model without tokens. For anything else the real model is made, which
-    code compiled for `tokenizers.models.BPE` needs: `real`.
-    """
-
-    def __init__(self, without_tokens: Any, make: Callable[[], Any]) -> None:
-        """Take a model with the same settings, and what makes the real one."""
-        vars(self).update(_without_tokens=without_tokens, _make=make)
-
-    @property
-    def real(self) -> Any:
-        """The model of a real tokenizer, whose changes the accelerated one follows."""
-        if "_made" not in vars(self):
-            vars(self)["_made"] = self._make()
-        return vars(self)["_made"]
-
-    if not TYPE_CHECKING:  # where a class cannot be asked for its own
-
-        @property
-        def __class__(self) -> type:
-            """The class of the real one, for `isinstance`."""
-            return type(self._without_tokens)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _OF_MODEL and "_made" not in vars(self):
-            return getattr(self._without_tokens, name)
-        return getattr(self.real, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self.real, name, value)
-
-    def __repr__(self) -> str:
-        return repr(self.real)
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        return self.real.__reduce_ex__(protocol)
-
-
 def _own(setting: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return a setting of calls as a value that whoever asked for it may change."""
     return None if setting is None else dict(setting)
@@ -556,7 +526,7 @@ def _content_of(real: Any) -> bytes:
 def _state_of(part: Any) -> object:
     """Return a value that differs after a part of a tokenizer was changed."""
     if hasattr(part, "tokenize"):
-        return [getattr(part, name, None) for name in _OF_MODEL]
+        return [getattr(part, name, None) for name in OF_MODEL]
     try:
         return part.__getstate__()
     except Exception:  # The state of one written in Python is not known.

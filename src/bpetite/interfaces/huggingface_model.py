@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex
 
 from bpetite._engine import DecodedChunks, FramedEncoder
 from bpetite._internal.json import parse_with_lists
@@ -27,6 +27,17 @@ Trim = Literal["no", "yes", "keep first"]
 
 _SWITCHED_OFF = {"", "off", "false", "f", "no", "n", "0"}
 """The values of `TOKENIZERS_PARALLELISM` that mean a single thread."""
+
+OF_MODEL = (
+    "dropout",
+    "unk_token",
+    "fuse_unk",
+    "byte_fallback",
+    "ignore_merges",
+    "continuing_subword_prefix",
+    "end_of_word_suffix",
+)
+"""The settings of a model that whoever has it may change."""
 
 
 class ReadModel:
@@ -176,6 +187,47 @@ class Original:
     def _texts(self) -> dict[int, str]:
         """The tokens of the model by their ids."""
         return {token_id: text for text, token_id in self._model_ids.items()}
+
+
+class BPE:
+    """The model of a tokenizer for which no real one was made yet.
+
+    Transformers asks of it whether it is BPE whenever it decodes, which its name answers. Its
+    settings are those of a model without tokens. For anything else the real model is made, which
+    code compiled for `tokenizers.models.BPE` needs: `real`.
+    """
+
+    def __init__(self, without_tokens: Any, make: Callable[[], Any]) -> None:
+        """Take a model with the same settings, and what makes the real one."""
+        vars(self).update(_without_tokens=without_tokens, _make=make)
+
+    @property
+    def real(self) -> Any:
+        """The model of a real tokenizer, whose changes the accelerated one follows."""
+        if "_made" not in vars(self):
+            vars(self)["_made"] = self._make()
+        return vars(self)["_made"]
+
+    if not TYPE_CHECKING:  # where a class cannot be asked for its own
+
+        @property
+        def __class__(self) -> type:
+            """The class of the real one, for `isinstance`."""
+            return type(self._without_tokens)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OF_MODEL and "_made" not in vars(self):
+            return getattr(self._without_tokens, name)
+        return getattr(self.real, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.real, name, value)
+
+    def __repr__(self) -> str:
+        return repr(self.real)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        return self.real.__reduce_ex__(protocol)
 
 
 class Settings:
