@@ -584,6 +584,7 @@ impl FramedEncoding {
             Some(real) => real.bind(py).getattr(name),
             None => {
                 if self.is_uniform(of_text, around, fill) {
+                    memory::ensure(self.length().saturating_mul(size_of::<usize>()))?;
                     let single = PyList::new(py, [of_text])?;
                     // Python repeats a number in a third of the time that a list of numbers takes.
                     return Ok(single.as_sequence().repeat(self.length())?.into_any());

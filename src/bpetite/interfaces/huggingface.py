@@ -449,9 +449,10 @@ class HuggingFaceTokenizer:
         """Return a part of the real tokenizer, which its caller may change."""
         if name == "model" and self._own is None and self._model is not None:
             return BPE(self._original.frame.real.model, self._own_model)
-        part = getattr(self._parts(), name)
-        if part is not None and name not in self._handed_out:
-            self._hand_out(name)
+        with self._lock:  # A real tokenizer takes over all parts that were handed out before it.
+            part = getattr(self._parts(), name)
+            if part is not None and name not in self._handed_out:
+                self._hand_out(name)
         return part
 
     def _own_model(self) -> Any:
